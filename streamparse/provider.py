@@ -1,0 +1,182 @@
+"""Provider events: what every adapter makes of an SDK's stream, and all that the turn knows of it.
+
+A run is any number of events and one terminal (`Result` or `Error`). Adapters yield them; `Turn` folds them into a `Response`.
+Each is a small frozen dataclass with a `type` name; `to_dict` and `from_dict` are exact inverses for JSON-like payloads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from .errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderEvent:
+    """Base of all provider events. `raw` is the SDK's object or dict that the event came from (not part of equality)."""
+
+    type: ClassVar[str] = "event"
+    raw: Any = field(default=None, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Type and fields that are set, without `raw`."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "raw"}
+        return {"type": self.type, **{name: value for name, value in values.items() if value is not None}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(ProviderEvent):
+    """Who answers: ids and the model. May come more than once; a None or empty value never overwrites, the first `id` counts."""
+
+    type: ClassVar[str] = "session"
+    id: str | None = None
+    request_id: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(ProviderEvent):
+    """Text of the answer. `message_boundary` starts a separate assistant message. `choice` is the choice index (n > 1)."""
+
+    type: ClassVar[str] = "text"
+    text: str
+    message_boundary: bool = False
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta(ProviderEvent):
+    """Text of the model's reasoning, from a field of its own. `block` starts a new block where it changes."""
+
+    type: ClassVar[str] = "reasoning"
+    text: str
+    block: int | str | None = None
+    choice: int = 0
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusalDelta(ProviderEvent):
+    """Text of a refusal, from a field of its own."""
+
+    type: ClassVar[str] = "refusal"
+    text: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta(ProviderEvent):
+    """A piece of a tool call.
+
+    `key` ties the pieces of one call together within its stream (index, item id, block index: whatever the provider uses).
+    `id` and `name` may come once, late, or repeated; empty ones never overwrite. `arguments` is a piece of JSON text, or a whole dict
+    where the provider sends it parsed. `final_arguments` replaces the joined pieces (the Responses API's finished item).
+    `done` says that the provider closed the call. `free_text` marks input that is not JSON. `parent` is the message or item id.
+    """
+
+    type: ClassVar[str] = "tool_call"
+    key: int | str
+    id: str | None = None
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+    final_arguments: str | None = None
+    done: bool = False
+    free_text: bool = False
+    choice: int = 0
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult(ProviderEvent):
+    """What a tool that the provider itself ran gave back."""
+
+    type: ClassVar[str] = "tool_result"
+    id: str | None = None
+    name: str | None = None
+    content: Any = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageUpdate(ProviderEvent):
+    """Token counts so far, cumulative for the turn. None never overwrites. `extra` holds provider keys that have no field."""
+
+    type: ClassVar[str] = "usage"
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    input_cost: float | None = None
+    output_cost: float | None = None
+    total_cost: float | None = None
+    tool_usage: dict[str, Any] | None = None
+    extra: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish(ProviderEvent):
+    """Why the model stopped. `reason` is the provider's own word, `mapped` the one of the closed union (the adapter's table)."""
+
+    type: ClassVar[str] = "finish"
+    reason: str
+    mapped: str
+    choice: int = 0
+    refusal: bool = False
+    paused: bool = False
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw(ProviderEvent):
+    """Something the adapter does not know, kept as it came."""
+
+    type: ClassVar[str] = "raw"
+    name: str | None = None
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(ProviderEvent):
+    """Terminal: the stream ended without an error. The fields that are given win over what the events added up to."""
+
+    type: ClassVar[str] = "result"
+    text: str | None = None
+    model: str | None = None
+    session_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error(ProviderEvent):
+    """Terminal: the run failed. `reason` says why in words, `code` is the provider's own, `details` what it sent."""
+
+    type: ClassVar[str] = "error"
+    reason: str
+    code: str | None = None
+    details: Any = None
+
+
+TERMINAL: tuple[type[ProviderEvent], ...] = (Result, Error)
+
+BY_TYPE: dict[str, type[ProviderEvent]] = {
+    kind.type: kind
+    for kind in (
+        Session, TextDelta, ReasoningDelta, RefusalDelta, ToolCallDelta, ToolResult, UsageUpdate, Finish, Raw, Result, Error,
+    )
+}  # fmt: skip
+
+
+def from_dict(data: dict[str, Any]) -> ProviderEvent:
+    """The event that `to_dict` wrote. Raises `UsageError` on an unknown type or field."""
+    kind = BY_TYPE.get(data.get("type", ""))
+    if kind is None:
+        raise UsageError(f"unknown provider event type {data.get('type')!r}", expected=", ".join(sorted(BY_TYPE)))
+    values = {name: value for name, value in data.items() if name != "type"}
+    unknown = sorted(values.keys() - {f.name for f in fields(kind)})
+    if unknown:
+        raise UsageError(f"a {kind.type!r} event has no field {unknown[0]!r}")
+    return kind(**values)
