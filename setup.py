@@ -1,0 +1,97 @@
+"""Build of the compiled twin ``streamparse._machine_c``.
+
+There is one source: ``streamparse/machine.py``. It is installed as it is, and a copy of it is compiled with Cython under the
+name ``_machine_c``, so that both twins can be imported side by side and compared. ``streamparse/machine_c.pxd`` gives the copy
+its C types; without that file the copy compiles too, only slower.
+
+The environment variable ``STREAMPARSE_BUILD`` says what is wanted:
+
+* ``auto`` (default): build the twin; where that fails (no C compiler, say) warn and install without it.
+* ``require``: build the twin, and fail where that fails.
+* ``pure``: do not build it; the wheel then fits every platform.
+
+Everything else about the distribution is in ``pyproject.toml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+MODES = ("auto", "require", "pure")
+MODE = os.environ.get("STREAMPARSE_BUILD") or "auto"
+if MODE not in MODES:
+    sys.exit(f"STREAMPARSE_BUILD={MODE!r} is not known; use one of {', '.join(MODES)}")
+
+SOURCE = Path("streamparse/machine.py")
+TYPES = Path("streamparse/machine_c.pxd")
+MODULE = "streamparse._machine_c"
+
+# Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and refuse the
+# subclasses of str that the interpreted twin accepts.
+DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+
+
+def stage(folder: Path) -> Path:
+    """Lay the sources of the twin in *folder* as the package that Cython expects, and return the module to compile.
+
+    The copy ends with the hash of what was copied, by which the tests notice a twin that is older than its source.
+    """
+    package = folder / "streamparse"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").touch()  # makes the folder a package, so that the pxd is found under its full name
+    source = SOURCE.read_bytes()
+    module = package / "_machine_c.py"
+    module.write_bytes(source + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(source).hexdigest().encode())
+    types = package / "_machine_c.pxd"
+    if TYPES.exists():
+        types.write_bytes(TYPES.read_bytes())
+    else:
+        types.unlink(missing_ok=True)
+    return module
+
+
+class BuildTwin(build_ext):
+    """``build_ext`` that cythonizes a staged copy of the machine, as ``STREAMPARSE_BUILD`` wants it."""
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except Exception as error:  # a missing compiler shows itself in many classes of error, by platform and version
+            self.fall_back(error)
+
+    def build_extension(self, ext: Extension) -> None:
+        try:
+            from Cython.Build import cythonize
+
+            folder = Path(self.build_temp) / "twin"
+            staged = Extension(ext.name, [str(stage(folder))])
+            # force: Cython compares file times, and these files are written anew each time
+            (compiled,) = cythonize([staged], compiler_directives=DIRECTIVES, include_path=[str(folder)], force=True)
+            ext.sources = compiled.sources
+            super().build_extension(ext)
+        except Exception as error:
+            self.fall_back(error)
+
+    def fall_back(self, error: Exception) -> None:
+        """Warn that the package goes without its compiled twin, or raise *error* where the twin was required."""
+        if MODE == "require":
+            raise error
+        line = "*" * 78
+        print(
+            f"\n{line}\nWARNING: streamparse is installed WITHOUT its compiled twin and runs interpreted (same results,\n"
+            f"several times slower). The build of {MODULE} failed with\n    {type(error).__name__}: {error}\n"
+            f"Install a C compiler and install again; STREAMPARSE_BUILD=require makes this an error.\n{line}\n",
+            file=sys.stderr,
+        )
+
+
+# `optional` keeps setuptools from asking for the file of a twin that could not be built.
+TWIN = Extension(MODULE, [str(SOURCE)], depends=[str(TYPES)], optional=MODE == "auto")
+
+setup(ext_modules=[] if MODE == "pure" else [TWIN], cmdclass={"build_ext": BuildTwin})
