@@ -7,7 +7,7 @@ Each is a small frozen dataclass with a `type` name; `to_dict` and `from_dict` a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from .errors import UsageError
 
@@ -39,12 +39,16 @@ class Session(ProviderEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta(ProviderEvent):
-    """Text of the answer. `message_boundary` starts a separate assistant message. `choice` is the choice index (n > 1)."""
+    """Text of the answer. `message_boundary` starts a separate assistant message. `choice` is the choice index (n > 1).
+
+    `aside` marks text that the provider itself calls commentary: part of the text, never of the document in it.
+    """
 
     type: ClassVar[str] = "text"
     text: str
     message_boundary: bool = False
     choice: int = 0
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,8 @@ class ToolCallDelta(ProviderEvent):
     `key` ties the pieces of one call together within its stream (index, item id, block index: whatever the provider uses).
     `id` and `name` may come once, late, or repeated; empty ones never overwrite. `arguments` is a piece of JSON text, or a whole dict
     where the provider sends it parsed. `final_arguments` replaces the joined pieces (the Responses API's finished item).
-    `done` says that the provider closed the call. `free_text` marks input that is not JSON. `parent` is the message or item id.
+    `done` says that the provider closed the call. `free_text` marks input that is not JSON. `hosted` marks a call that the provider runs
+    itself, so that the caller must not.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -85,6 +90,7 @@ class ToolCallDelta(ProviderEvent):
     final_arguments: str | None = None
     done: bool = False
     free_text: bool = False
+    hosted: bool = False
     choice: int = 0
     metadata: dict[str, Any] | None = None
 
@@ -119,14 +125,19 @@ class UsageUpdate(ProviderEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish(ProviderEvent):
-    """Why the model stopped. `reason` is the provider's own word, `mapped` the one of the closed union (the adapter's table)."""
+    """Why the model stopped. `reason` is the provider's own word, `mapped` the one of the closed union (the adapter's table).
+
+    `refusal`, `paused` and `unfinished` say what the union cannot: the model refused; the turn is to be resumed; the provider says that
+    the answer is not whole. May come more than once: the last one counts.
+    """
 
     type: ClassVar[str] = "finish"
     reason: str
-    mapped: str
+    mapped: Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
     choice: int = 0
     refusal: bool = False
     paused: bool = False
+    unfinished: bool = False
     metadata: dict[str, Any] | None = None
 
 
@@ -141,10 +152,14 @@ class Raw(ProviderEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(ProviderEvent):
-    """Terminal: the stream ended without an error. The fields that are given win over what the events added up to."""
+    """Terminal: the stream ended without an error. The fields that are given win over what the events added up to.
+
+    `finished` is True where the end itself says that the answer is whole (plain text has no finish reason); giving `text` says so too.
+    """
 
     type: ClassVar[str] = "result"
     text: str | None = None
+    finished: bool = False
     model: str | None = None
     session_id: str | None = None
     metadata: dict[str, Any] | None = None
