@@ -1,0 +1,82 @@
+"""The project's own files agree with each other and with what was built."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streamparse
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+TWIN = "streamparse._machine_c"
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
+    version = project["project"]["version"]
+    assert streamparse.__version__ == version
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == version
+
+
+@pytest.mark.parametrize("group", ["test", "dev"])
+def test_dependency_group_equals_extra(project: dict[str, Any], group: str) -> None:
+    assert project["dependency-groups"][group] == project["project"]["optional-dependencies"][group]
+
+
+def test_extra_all_names_every_extra_for_users(project: dict[str, Any]) -> None:
+    extras = set(project["project"]["optional-dependencies"]) - {"all", "test", "dev"}
+    (every,) = project["project"]["optional-dependencies"]["all"]
+    named = re.fullmatch(r"streamparse-llm\[(.+)\]", every)
+    assert named is not None
+    assert set(named[1].split(",")) == extras
+
+
+def test_twin_is_there_where_it_was_demanded() -> None:
+    if os.environ.get("STREAMPARSE_BUILD") == "require":
+        assert importlib.util.find_spec(TWIN) is not None, "STREAMPARSE_BUILD=require, but the compiled twin is missing"
+
+
+def test_twin_was_built_from_this_source() -> None:
+    if importlib.util.find_spec(TWIN) is None:
+        pytest.skip("the compiled twin is not built")
+    source = (ROOT / "streamparse" / "machine.py").read_bytes()
+    built = import_module(TWIN).SOURCE_SHA256
+    assert built == hashlib.sha256(source).hexdigest(), "the twin is older than machine.py: run `pip install -e .` again"
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_implementation_is_the_one_that_was_asked_for(pure: str) -> None:
+    code = "import streamparse; print(streamparse.IMPLEMENTATION)"
+    environment = {**os.environ, "STREAMPARSE_PURE": pure}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    built = importlib.util.find_spec(TWIN) is not None
+    assert run.stdout.strip() == ("compiled" if built and not pure else "interpreted")
+
+
+def test_importing_the_package_imports_no_more_than_the_core() -> None:
+    code = "import sys, streamparse; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(run.stdout.split())
+    heavy = {"pydantic", "pydantic_core", "ijson", "openai", "anthropic", "botocore", "starlette", "anyio", "rich", "typer"}
+    assert "streamparse" in imported
+    assert not imported & heavy
