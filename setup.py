@@ -1,8 +1,8 @@
 """Build of the compiled twin ``streamparse._machine_c``.
 
-There is one source: ``streamparse/machine.py``. It is installed as it is, and a copy of it is compiled with Cython under the
-name ``_machine_c``, so that both twins can be imported side by side and compared. ``streamparse/machine_c.pxd`` gives the copy
-its C types; without that file the copy compiles too, only slower.
+There is one source: ``streamparse/machine.py``. It is installed as it is, and a copy of it is compiled with Cython
+under the name ``_machine_c``, so that both twins can be imported side by side and compared.
+``streamparse/machine_c.pxd`` gives the copy its C types; without that file it compiles too, but runs slower.
 
 The environment variable ``STREAMPARSE_BUILD`` says what is wanted:
 
@@ -32,8 +32,8 @@ SOURCE = Path("streamparse/machine.py")
 TYPES = Path("streamparse/machine_c.pxd")
 MODULE = "streamparse._machine_c"
 
-# Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and refuse the
-# subclasses of str that the interpreted twin accepts.
+# Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and
+# refuse the subclasses of str that the interpreted twin accepts.
 DIRECTIVES = {"language_level": "3", "annotation_typing": False}
 
 
@@ -84,7 +84,8 @@ class BuildTwin(build_ext):
             raise error
         line = "*" * 78
         print(
-            f"\n{line}\nWARNING: streamparse is installed WITHOUT its compiled twin and runs interpreted (same results,\n"
+            f"\n{line}\n"
+            "WARNING: streamparse is installed WITHOUT its compiled twin and runs interpreted (same results,\n"
             f"several times slower). The build of {MODULE} failed with\n    {type(error).__name__}: {error}\n"
             f"Install a C compiler and install again; STREAMPARSE_BUILD=require makes this an error.\n{line}\n",
             file=sys.stderr,

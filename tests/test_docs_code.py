@@ -136,7 +136,7 @@ class Provider(BaseHTTPRequestHandler):
         for frame in frames([text[at : at + 5] for at in range(0, len(text), 5)]):
             self.wfile.write(frame.encode())
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Keep the request log out of the test's output."""
 
 
@@ -161,9 +161,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # a page may leave its client open until the program ends, as short programs do
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_page(
-    page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page(page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = types.ModuleType("docs_page")  # a real module, so that dataclasses, pydantic and pickle find its names
     monkeypatch.setitem(sys.modules, module.__name__, module)
