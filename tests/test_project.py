@@ -60,9 +60,8 @@ def test_twin_was_built_from_this_source() -> None:
     if importlib.util.find_spec(TWIN) is None:
         pytest.skip("the compiled twin is not built")
     source = hashlib.sha256((ROOT / "streamparse" / "machine.py").read_bytes()).hexdigest()
-    assert import_module(TWIN).SOURCE_SHA256 == source, (
-        "the twin is older than machine.py: run `pip install -e .` again"
-    )
+    built = import_module(TWIN).SOURCE_SHA256
+    assert built == source, "the twin is older than machine.py: run `pip install -e .` again"
 
 
 @pytest.mark.parametrize("pure", ["", "1"])
