@@ -79,7 +79,7 @@ REPLY = {"status_summary": "Order 1182 is late.", "risk_flags": ["refund", "chur
 
 
 def openai_frames(pieces: list[str]) -> Iterator[str]:
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4.1"}
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-5.4"}
 
     def choice(delta: dict[str, str], finish: str | None) -> list[dict[str, Any]]:
         return [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
@@ -99,7 +99,7 @@ def anthropic_frames(pieces: list[str]) -> Iterator[str]:
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": "claude-sonnet-4-5",
+        "model": "claude-sonnet-5-5",
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
@@ -160,6 +160,8 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("provider")
 # a page may leave its client open until the program ends, as short programs do
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+# the clients warn about model names that have become old
+@pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_page(page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
