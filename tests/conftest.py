@@ -1,0 +1,29 @@
+"""Set-up of all tests: where helpers are found, and how hard Hypothesis works (`HYPOTHESIS_PROFILE=ci|thorough`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Tests import `support`; the checkout itself stays off the path, so that the installed package is the one that is
+# tested.
+sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("support")
+
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # how fast a machine is, is no property
+settings.register_profile("ci", max_examples=60, deadline=None, suppress_health_check=_SLOW, print_blob=True)
+settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_report_header() -> list[str]:
+    """Say which optional data this run can see."""
+    suite = SHARED / "jsontestsuite" / "test_parsing"
+    where = str(suite) if suite.is_dir() else f"not found ({suite}); only tests/data stands in for it"
+    return [f"JSONTestSuite: {where}", f"Hypothesis profile: {os.environ.get('HYPOTHESIS_PROFILE', 'ci')}"]
