@@ -126,13 +126,14 @@ class UsageUpdate(ProviderEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish(ProviderEvent):
     """Why the model stopped. `reason` is the provider's own word, `mapped` the one of the closed union (the adapter's table).
+    `reason` is None where the stream says that it ended, but in no word of its own.
 
     `refusal`, `paused` and `unfinished` say what the union cannot: the model refused; the turn is to be resumed; the provider says that
     the answer is not whole. May come more than once: the last one counts.
     """
 
     type: ClassVar[str] = "finish"
-    reason: str
+    reason: str | None
     mapped: Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
     choice: int = 0
     refusal: bool = False

@@ -1,0 +1,255 @@
+"""What all adapters share: reading fields of dicts and SDK objects alike, and the base class.
+
+No SDK is imported: an adapter knows the names of the fields that it reads, and nothing else of the objects.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, cast
+
+from ..provider import Error, ProviderEvent, Session, ToolCallDelta, UsageUpdate
+
+Mapped = Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
+Events = list[ProviderEvent]
+
+# Markers for "not sent" that are no None: mistralai's Unset, openai's NotGiven and Omit.
+_UNSET = frozenset({"Unset", "NotGiven", "Omit"})
+_MAX_DEPTH = 64
+
+
+def get(obj: Any, *names: str) -> Any:
+    """The first of `names` that `obj`, a dict or an object, has with a value; None without any."""
+    if isinstance(obj, dict):
+        for name in names:
+            value = cast("dict[str, Any]", obj).get(name)
+            if value is not None:
+                return value
+        return None
+    for name in names:
+        value = getattr(obj, name, None)
+        if value is not None and type(value).__name__ not in _UNSET:
+            return value
+    return None
+
+
+def has(obj: Any, name: str) -> bool:
+    """Whether `obj` has a field of this name at all, None included."""
+    return name in obj if isinstance(obj, dict) else hasattr(obj, name)
+
+
+def text(obj: Any, *names: str) -> str:
+    """The first of `names` that holds a string; `""` without any."""
+    value = get(obj, *names)
+    return value if isinstance(value, str) else ""
+
+
+def word(obj: Any, *names: str) -> str | None:
+    """Like `text`, for ids, names and reasons: an enum counts by its value, and an empty one is None."""
+    value = get(obj, *names)
+    value = getattr(value, "value", value)
+    return value if isinstance(value, str) and value else None
+
+
+def integer(obj: Any, *names: str) -> int | None:
+    """The first of `names` that holds a number, as an int (some providers count tokens in floats)."""
+    value = get(obj, *names)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value == value and abs(value) < float("inf") else None
+
+
+def number(obj: Any, *names: str) -> float | None:
+    """The first of `names` that holds a number."""
+    value = get(obj, *names)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else value
+
+
+def items(obj: Any, *names: str) -> list[Any]:
+    """The first of `names` that holds a list; an empty one without any."""
+    value = get(obj, *names)
+    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+
+
+def is_data(obj: Any) -> bool:
+    """Whether `obj` can have fields: not None, text, bytes, a number or a list."""
+    return obj is not None and not isinstance(obj, str | bytes | bytearray | int | float | list | tuple)
+
+
+def plain(value: Any, _depth: int = 0) -> Any:
+    """`value` as JSON-like data: models and dataclasses as dicts without their None fields, enums by value, bytes as base64."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return str(getattr(value, "value", value))
+    if _depth > _MAX_DEPTH:
+        return repr(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(bytes(value)).decode("ascii")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, _depth + 1) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, _depth + 1) for item in cast("Iterable[Any]", value)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+        return plain({name: item for name, item in fields.items() if item is not None}, _depth + 1)
+    for dump in ("model_dump", "to_dict", "dict"):
+        method = getattr(type(value), dump, None)
+        if callable(method):
+            try:
+                dumped: Any = method(value)
+            except Exception:  # noqa: BLE001  # foreign code; what cannot be dumped is shown
+                return repr(value)
+            if isinstance(dumped, dict):
+                kept = {name: item for name, item in cast("dict[Any, Any]", dumped).items() if item is not None}
+                return plain(kept, _depth + 1)
+    return str(value.value) if hasattr(value, "value") else repr(value)
+
+
+def usage_update(usage: Any, **names: tuple[str, ...]) -> UsageUpdate | None:
+    """A `UsageUpdate` from a provider's usage object.
+
+    `names` gives each field of `UsageUpdate` the provider's names; a dot goes into an object (`details.cached_tokens`). What is at
+    the top and was not taken goes to `extra` as it is; objects that a field was taken from stay whole there.
+    """
+    data = plain(usage)
+    if not isinstance(data, dict) or not data:
+        return None
+    data = cast("dict[str, Any]", data)
+    values: dict[str, Any] = {}
+    taken: set[str] = set()
+    for field, candidates in names.items():
+        for candidate in candidates:
+            *outer, last = candidate.split(".")
+            holder: Any = data
+            for part in outer:
+                holder = get(holder, part) if isinstance(holder, dict) else None
+            value = _usage_value(field, holder, last)
+            if value is not None:
+                values[field] = value
+                if not outer:
+                    taken.add(last)
+                break
+    extra = {name: value for name, value in data.items() if name not in taken and value is not None}
+    return UsageUpdate(**values, extra=extra or None)
+
+
+def _usage_value(field: str, holder: Any, name: str) -> Any:
+    if not isinstance(holder, dict):
+        return None
+    if field == "tool_usage":
+        value = get(holder, name)
+        return value if isinstance(value, dict) else None
+    return number(holder, name) if field.endswith("_cost") else integer(holder, name)
+
+
+class Adapter(ABC):
+    """Turns one run of an SDK's stream into provider events. Sans-IO: it gets the chunks one by one and keeps what it must remember.
+
+    The runner calls `opened` once where it knows the object that it iterates, `feed` for every chunk, and at the end `close`, or
+    `failed` where the iteration raised. Any object with these four methods is an adapter (`AdapterProtocol`); this class is the easy
+    way to write one: give it a `name`, `matches` and `read`.
+
+    Rules: never raise on what a provider sent (an unknown chunk is a `Raw` event); each piece of text once; never invent a finish
+    reason that the stream did not give; at most one terminal event, and none at all where the end says nothing: the runner adds it.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._session: dict[str, Any] = {}
+
+    @staticmethod
+    def matches(chunk: Any) -> bool:
+        """Whether `chunk` has the shape that this adapter reads. Decides by fields, not by class names."""
+        return False
+
+    @abstractmethod
+    def read(self, chunk: Any, out: Events) -> None:
+        """Append the events of `chunk` to `out`."""
+
+    def feed(self, chunk: Any) -> Events:
+        """The events of one chunk, in order. After a terminal event: none."""
+        out: Events = []
+        if not self.ended:
+            self.read(chunk, out)
+        return out
+
+    def close(self) -> Events:
+        """The last events, once the stream has ended by itself."""
+        return []
+
+    def opened(self, source: Any) -> Events:
+        """What the stream object itself tells before the first chunk: the request id in the headers of its HTTP response."""
+        headers = get(get(source, "response", "_response") or source, "headers")
+        if not isinstance(headers, Mapping):
+            return []
+        found = cast("Mapping[str, Any]", headers)
+        for header in _REQUEST_ID_HEADERS:
+            value = found.get(header)
+            if isinstance(value, str) and value:
+                return [Session(request_id=value)]
+        return []
+
+    def failed(self, error: BaseException) -> Error:
+        """The terminal event for an exception that the SDK raised from its iterator."""
+        self.ended = True
+        body = get(error, "body", "details")
+        inner = get(body, "error") if is_data(body) else None
+        details: dict[str, Any] = {"type": type(error).__name__}
+        status = integer(error, "status_code") or integer(get(error, "response"), "status_code") or integer(error, "code")
+        if status is not None:
+            details["status_code"] = status
+        for name, value in (("request_id", word(error, "request_id")), ("body", plain(body))):
+            if value is not None:
+                details[name] = value
+        code = word(error, "code") or word(inner, "code", "type") or word(body, "code", "type") or word(error, "type")
+        return Error(reason=text(error, "message") or str(error) or type(error).__name__, code=code, details=details)
+
+    def fail(self, out: Events, error: Any, *, code: str | None = None) -> None:
+        """Append the terminal `Error` for an error object inside the stream: a dict, an object or a text."""
+        self.ended = True
+        reason = error if isinstance(error, str) else text(error, "message", "detail", "msg", "error")
+        if code is None and is_data(error):
+            number_code = get(error, "code")
+            code = str(number_code) if isinstance(number_code, int) else word(error, "code", "type", "status")
+        out.append(Error(reason=reason or f"the provider sent an error: {plain(error)!r}", code=code, details=plain(error)))
+
+    def session(self, out: Events, **values: Any) -> None:
+        """Append a `Session` with those of `values` that are new."""
+        new = {name: value for name, value in values.items() if value and self._session.get(name) != value}
+        if new:
+            self._session.update(new)
+            out.append(Session(**new))
+
+
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id")
+
+
+class WholeInputs:
+    """Arguments that a provider may give whole at the start of a call, or in pieces after it, but not both.
+
+    Anthropic and Google open each call with `{}` and then stream the text; a whole object counts only where no piece follows.
+    """
+
+    def __init__(self) -> None:
+        self._inputs: dict[int | str, Any] = {}
+
+    def start(self, key: int | str, value: Any) -> None:
+        """Call `key` began, with `value` as its arguments so far."""
+        self._inputs[key] = value
+
+    def piece(self, key: int | str) -> None:
+        """A piece of text came for call `key`."""
+        if key in self._inputs:
+            self._inputs[key] = None
+
+    def stop(self, key: int | str, out: Events, **fields: Any) -> None:
+        """Append the event that ends call `key`, if there is such a call."""
+        if key in self._inputs:
+            value = plain(self._inputs.pop(key))
+            out.append(ToolCallDelta(key=key, arguments=value if value and isinstance(value, dict) else None, done=True, **fields))

@@ -1,0 +1,198 @@
+"""AWS Bedrock: `converse_stream()["stream"]` (dicts of one key) and `invoke_model_with_response_stream` (chunks of another shape inside).
+
+    key                               becomes
+    contentBlockStart.start.toolUse   ToolCallDelta, key = contentBlockIndex
+    contentBlockDelta.delta.text      TextDelta
+        .reasoningContent             ReasoningDelta (text; signature and redactedContent as metadata)
+        .toolUse.input                ToolCallDelta
+    contentBlockStop                  ToolCallDelta with done
+    messageStop.stopReason            Finish
+    metadata.usage                    UsageUpdate (after the finish)
+    …Exception                        Error
+    chunk.bytes                       what the model's own shape says: Anthropic, Nova, Cohere, OpenAI, Titan, Llama, Mistral
+
+The ids are in the `ResponseMetadata` of the response that holds the stream, not in the events.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+from ..provider import Finish, Raw, ReasoningDelta, Session, TextDelta, ToolCallDelta, ToolResult
+from .anthropic import AnthropicAdapter
+from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, plain, text, usage_update, word
+from .cohere import CohereAdapter, CohereV1Adapter
+from .openai_chat import OpenAIChatAdapter
+
+FINISH: dict[str, Mapped] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
+    # Titan, Llama and Mistral, as they spell it in their own bodies
+    "FINISH": "stop",
+    "FINISHED": "stop",
+    "LENGTH": "length",
+    "CONTENT_FILTERED": "content_filter",
+    "stop": "stop",
+    "length": "length",
+}
+
+USAGE: dict[str, tuple[str, ...]] = {
+    "input_tokens": ("inputTokens", "inputTextTokenCount", "prompt_token_count"),
+    "output_tokens": ("outputTokens", "totalOutputTextTokenCount", "generation_token_count"),
+    "total_tokens": ("totalTokens",),
+    "cached_input_tokens": ("cacheReadInputTokens", "cacheReadInputTokenCount"),
+    "tool_usage": ("serverToolUsage",),
+}
+
+EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+INVOKED: tuple[type[Adapter], ...] = (AnthropicAdapter, CohereAdapter, CohereV1Adapter, OpenAIChatAdapter)
+COUNTS = ("inputTextTokenCount", "totalOutputTextTokenCount", "prompt_token_count", "generation_token_count")
+
+
+class BedrockAdapter(Adapter):
+    """Events of a converse stream, or the chunks of an invoke stream."""
+
+    name: ClassVar[str] = "bedrock"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tools: set[int] = set()
+        self._inner: Adapter | None = None
+
+    @staticmethod
+    def matches(chunk: Any) -> bool:
+        if not isinstance(chunk, dict):
+            return False
+        if any(is_data(chunk.get(name)) for name in EVENTS if name != "metadata" or "usage" in plain(chunk.get(name) or {})):
+            return True
+        return has(chunk.get("chunk"), "bytes") or _exception(cast("dict[str, Any]", chunk)) is not None
+
+    def opened(self, source: Any) -> Events:
+        metadata = get(get(source, "ResponseMetadata"), "RequestId")
+        return [Session(request_id=metadata)] if isinstance(metadata, str) else super().opened(source)
+
+    def read(self, chunk: Any, out: Events) -> None:
+        block = get(chunk, "contentBlockDelta")
+        if block is not None:
+            self._read_delta(integer(block, "contentBlockIndex") or 0, get(block, "delta"), out)
+        elif (inner := get(chunk, "chunk")) is not None and has(inner, "bytes"):
+            self._read_invoked(get(inner, "bytes"), out)
+        elif (start := get(chunk, "contentBlockStart")) is not None:
+            self._read_start(integer(start, "contentBlockIndex") or 0, get(start, "start"), out)
+        elif (stop := get(chunk, "contentBlockStop")) is not None:
+            index = integer(stop, "contentBlockIndex") or 0
+            if index in self._tools:
+                out.append(ToolCallDelta(key=index, done=True))
+        elif (end := get(chunk, "messageStop")) is not None:
+            self._read_stop(end, out)
+        elif (metadata := get(chunk, "metadata")) is not None:
+            self._read_metadata(metadata, out)
+        elif isinstance(chunk, Mapping) and (name := _exception(cast("Mapping[str, Any]", chunk))) is not None:
+            self.fail(out, chunk[name] or name, code=name)
+        elif get(chunk, "messageStart") is None:
+            out.append(Raw(payload=plain(chunk)))
+
+    def _read_start(self, index: int, start: Any, out: Events) -> None:
+        tool = get(start, "toolUse")
+        result = get(start, "toolResult")
+        if tool is not None:
+            self._tools.add(index)
+            hosted = word(tool, "type") == "server_tool_use"
+            out.append(ToolCallDelta(key=index, id=word(tool, "toolUseId"), name=word(tool, "name"), hosted=hosted))
+        elif result is not None:
+            failed = word(result, "status") == "error"
+            out.append(ToolResult(id=word(result, "toolUseId"), name=word(result, "type"), is_error=failed))
+
+    def _read_delta(self, index: int, delta: Any, out: Events) -> None:
+        piece = text(delta, "text")
+        tool = get(delta, "toolUse")
+        reasoning = get(delta, "reasoningContent")
+        if piece:
+            out.append(TextDelta(text=piece))
+        elif tool is not None:
+            self._tools.add(index)
+            arguments = get(tool, "input")
+            if arguments:
+                out.append(ToolCallDelta(key=index, arguments=arguments if isinstance(arguments, str) else plain(arguments)))
+        elif reasoning is not None:
+            thought = text(reasoning, "text")
+            opaque = {name: plain(value) for name in ("signature", "redactedContent") if (value := get(reasoning, name))}
+            if thought or opaque:
+                out.append(ReasoningDelta(text=thought, block=index, metadata=opaque or None))
+        elif not has(delta, "text"):
+            out.append(Raw(name="contentBlockDelta", payload=plain(delta)))
+
+    def _read_stop(self, end: Any, out: Events) -> None:
+        reason = word(end, "stopReason")
+        extra = plain(get(end, "additionalModelResponseFields"))
+        if reason is not None:
+            metadata = {"additional_model_response_fields": extra} if extra else None
+            out.append(Finish(reason=reason, mapped=FINISH.get(reason, "other"), metadata=metadata))
+
+    def _read_metadata(self, metadata: Any, out: Events) -> None:
+        update = usage_update(get(metadata, "usage"), **USAGE)
+        if update is not None:
+            out.append(update)
+        extra = {name: plain(value) for name in ("metrics", "trace", "performanceConfig") if (value := get(metadata, name))}
+        if extra:
+            self.session(out, metadata=extra)
+
+    # -- invoke_model_with_response_stream -----------------------------------------------------------------------------
+
+    def _read_invoked(self, data: Any, out: Events) -> None:
+        inner = _load(data)
+        if not isinstance(inner, dict):
+            out.append(Raw(name="chunk", payload=plain(data)))
+            return
+        inner = cast("dict[str, Any]", inner)
+        if self._inner is None:
+            kind = next((kind for kind in INVOKED if kind.matches(inner)), None)
+            self._inner = kind() if kind is not None else None
+        if self._inner is not None:
+            out.extend(self._inner.feed(inner))
+            self.ended = self._inner.ended
+        elif any(name in inner for name in EVENTS):
+            self.read(inner, out)
+        else:
+            self._read_text_model(inner, out)
+
+    def _read_text_model(self, inner: dict[str, Any], out: Events) -> None:
+        """Titan (`outputText`), Llama (`generation`) and Mistral (`outputs`): text and a stop reason."""
+        outputs = items(inner, "outputs")
+        holder = outputs[0] if outputs else inner
+        piece = text(holder, "outputText", "generation", "text")
+        if piece:
+            out.append(TextDelta(text=piece))
+        update = usage_update({name: inner[name] for name in COUNTS if name in inner}, **USAGE)
+        if update is not None and (update.input_tokens or update.output_tokens):
+            out.append(update)
+        reason = word(holder, "completionReason", "stop_reason")
+        if reason is not None:
+            out.append(Finish(reason=reason, mapped=FINISH.get(reason, "other")))
+        elif not piece and not any(name in inner for name in ("outputText", "generation", "outputs")):
+            out.append(Raw(name="chunk", payload=plain(inner)))
+
+
+def _exception(chunk: Mapping[str, Any]) -> str | None:
+    return next((name for name in chunk if isinstance(name, str) and name.endswith(("Exception", "Error")) and len(chunk) == 1), None)
+
+
+def _load(data: Any) -> Any:
+    """The JSON in a chunk's bytes; botocore gives them decoded, the wire and recordings in base64."""
+    try:
+        if isinstance(data, str) and not data.lstrip().startswith("{"):
+            data = base64.b64decode(data, validate=True)
+        return json.loads(bytes(data) if isinstance(data, bytearray | memoryview) else data)
+    except (ValueError, TypeError, binascii.Error):
+        return None

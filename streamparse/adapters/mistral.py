@@ -1,0 +1,113 @@
+"""Mistral: `chat.stream` (`CompletionEvent` whose `data` is a chat chunk) and `beta.conversations.start_stream`.
+
+The chat chunk has OpenAI's shape; its content may be a list of text and thinking parts, and its tool calls may be whole.
+
+    conversation event                becomes
+    conversation.response.started     Session (session_id = the conversation's id)
+    message.output.delta              TextDelta, or ReasoningDelta for a thinking part
+    function.call.delta               ToolCallDelta, key = tool_call_id
+    tool.execution.started, .delta, .done   ToolCallDelta of a hosted call
+    conversation.response.done        UsageUpdate, Finish
+    conversation.response.error       Error
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta
+from .base import Adapter, Events, get, has, is_data, plain, text, usage_update, word
+from .openai_chat import USAGE, OpenAIChatAdapter
+
+CONVERSATION = ("conversation.", "message.output.", "function.call.", "tool.execution.", "agent.handoff.")
+ENDED = "conversation.response.done"
+
+
+class MistralChatAdapter(OpenAIChatAdapter):
+    """Events of `chat.stream`."""
+
+    name: ClassVar[str] = "mistral"
+
+    @staticmethod
+    def matches(chunk: Any) -> bool:
+        return is_data(chunk) and not has(chunk, "choices") and OpenAIChatAdapter.matches(get(chunk, "data"))
+
+    def unwrap(self, chunk: Any, out: Events) -> Any:
+        """The chunk in a `CompletionEvent`, or the chunk itself."""
+        data = get(chunk, "data")
+        return super().unwrap(chunk if data is None else data, out)
+
+
+class MistralConversationAdapter(Adapter):
+    """Events of a conversation."""
+
+    name: ClassVar[str] = "mistral-conversations"
+
+    @staticmethod
+    def matches(chunk: Any) -> bool:
+        return is_data(chunk) and (word(_data(chunk), "type") or "").startswith(CONVERSATION)
+
+    def read(self, chunk: Any, out: Events) -> None:
+        data = _data(chunk)
+        kind = text(data, "type")
+        self.session(out, model=word(data, "model"))
+        if kind == "message.output.delta":
+            self._read_content(get(data, "content"), out)
+        elif kind == "function.call.delta":
+            identity = word(data, "tool_call_id")
+            arguments = get(data, "arguments")
+            out.append(
+                ToolCallDelta(
+                    key=identity or word(data, "id") or 0,
+                    id=identity,
+                    name=word(data, "name"),
+                    arguments=arguments if isinstance(arguments, str) else plain(arguments),
+                )
+            )
+        elif kind.startswith("tool.execution."):
+            arguments = get(data, "arguments")
+            out.append(
+                ToolCallDelta(
+                    key=word(data, "id") or 0,
+                    id=word(data, "id"),
+                    name=word(data, "name"),
+                    arguments=arguments if isinstance(arguments, str) else None,
+                    done=kind.endswith(".done"),
+                    hosted=True,
+                )
+            )
+        elif kind == "conversation.response.started":
+            self.session(out, session_id=word(data, "conversation_id"))
+        elif kind == ENDED:
+            update = usage_update(get(data, "usage"), **USAGE)
+            if update is not None:
+                out.append(update)
+            out.append(Finish(reason=ENDED, mapped="stop"))
+        elif kind == "conversation.response.error" or get(data, "error"):
+            self.fail(out, get(data, "error") or data)
+        else:
+            out.append(Raw(name=kind or None, payload=plain(chunk)))
+
+    def _read_content(self, content: Any, out: Events) -> None:
+        if isinstance(content, str):
+            if content:
+                out.append(TextDelta(text=content))
+        elif isinstance(content, list | tuple):
+            for part in content:
+                self._read_content(part, out)
+        elif is_data(content):
+            thinking = get(content, "thinking")
+            if thinking is not None:
+                pieces = thinking if isinstance(thinking, list | tuple) else [thinking]
+                thought = "".join(piece if isinstance(piece, str) else text(piece, "text") for piece in pieces)
+                if thought:
+                    out.append(ReasoningDelta(text=thought))
+            elif has(content, "text"):
+                self._read_content(text(content, "text"), out)
+            else:
+                out.append(Raw(name=word(content, "type"), payload=plain(content)))
+
+
+def _data(chunk: Any) -> Any:
+    data = get(chunk, "data")
+    return data if is_data(data) and has(data, "type") else chunk
