@@ -514,7 +514,9 @@ def _is_chunk(text: str) -> bool:
         return False
     if not isinstance(value, dict):
         return False
-    return recognises(value) or (set(cast("dict[str, Any]", value)) <= {"error", "type", "request_id"} and "error" in value)
+    return recognises(value) or (
+        set(cast("dict[str, Any]", value)) <= {"error", "type", "request_id"} and "error" in value
+    )
 
 
 _CONTENT_TYPES: dict[str, Format] = {

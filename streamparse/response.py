@@ -596,7 +596,9 @@ class ResponseBuilder:
             finish_reason=self._finish_reason(bool(calls)),
             raw_finish_reason=self.finish.reason if self.finish else None,
             end_state=end_state,
-            complete=end_state == "complete" and document_complete is not False and all(call.complete for call in calls),
+            complete=end_state == "complete"
+            and document_complete is not False
+            and all(call.complete for call in calls),
             incomplete=list(incomplete),
             diagnostics=list(diagnostics),
             usage=self.usage,

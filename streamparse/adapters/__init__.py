@@ -154,7 +154,7 @@ def _unknown(chunk: Any) -> UsageError:
         f"cannot read a stream of {shown} ({fields})",
         expected=wanted,
         hint=(
-            "Name the shape with adapter=\"openai\" (or another name), or pass an adapter of your own: an object with "
+            'Name the shape with adapter="openai" (or another name), or pass an adapter of your own: an object with '
             "feed(chunk) and close() that return lists of provider events, see streamparse.adapters.Adapter."
         ),
     )

@@ -126,7 +126,9 @@ class AnthropicAdapter(Adapter):
         reason = word(delta, "stop_reason")
         if reason is None:
             return
-        metadata = {name: plain(value) for name in ("stop_sequence", "stop_details", "container") if (value := get(delta, name))}
+        metadata = {
+            name: plain(value) for name in ("stop_sequence", "stop_details", "container") if (value := get(delta, name))
+        }
         out.append(
             Finish(
                 reason=reason,

@@ -71,7 +71,31 @@ def number(obj: Any, *names: str) -> float | None:
 def items(obj: Any, *names: str) -> list[Any]:
     """The first of `names` that holds a list; an empty one without any."""
     value = get(obj, *names)
+    return as_list(value)
+
+
+def as_list(value: Any) -> list[Any]:
+    """`value` if it is a list; an empty one otherwise."""
     return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+
+
+def as_dict(value: Any) -> dict[str, Any] | None:
+    """`value` as plain data if that is a dict; None otherwise."""
+    data = plain(value)
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else None
+
+
+def as_arguments(value: Any) -> str | dict[str, Any] | None:
+    """Tool arguments as they may come: text, or a whole object; None where there are none."""
+    return value or None if isinstance(value, str) else as_dict(value)
+
+
+def thoughts(part: Any) -> str | None:
+    """The text of a thinking part (`thinking`: a text, or a list of text parts); None where `part` is none."""
+    thinking = get(part, "thinking")
+    if thinking is None or isinstance(thinking, str):
+        return thinking
+    return "".join(piece if isinstance(piece, str) else text(piece, "text") for piece in as_list(thinking))
 
 
 def is_data(obj: Any) -> bool:
@@ -115,10 +139,9 @@ def usage_update(usage: Any, **names: tuple[str, ...]) -> UsageUpdate | None:
     `names` gives each field of `UsageUpdate` the provider's names; a dot goes into an object (`details.cached_tokens`). What is at
     the top and was not taken goes to `extra` as it is; objects that a field was taken from stay whole there.
     """
-    data = plain(usage)
-    if not isinstance(data, dict) or not data:
+    data = as_dict(usage)
+    if not data:
         return None
-    data = cast("dict[str, Any]", data)
     values: dict[str, Any] = {}
     taken: set[str] = set()
     for field, candidates in names.items():
@@ -142,7 +165,7 @@ def _usage_value(field: str, holder: Any, name: str) -> Any:
         return None
     if field == "tool_usage":
         value = get(holder, name)
-        return value if isinstance(value, dict) else None
+        return value if value and isinstance(value, dict) else None
     return number(holder, name) if field.endswith("_cost") else integer(holder, name)
 
 
@@ -201,7 +224,9 @@ class Adapter(ABC):
         body = get(error, "body", "details")
         inner = get(body, "error") if is_data(body) else None
         details: dict[str, Any] = {"type": type(error).__name__}
-        status = integer(error, "status_code") or integer(get(error, "response"), "status_code") or integer(error, "code")
+        status = (
+            integer(error, "status_code") or integer(get(error, "response"), "status_code") or integer(error, "code")
+        )
         if status is not None:
             details["status_code"] = status
         for name, value in (("request_id", word(error, "request_id")), ("body", plain(body))):
@@ -217,7 +242,9 @@ class Adapter(ABC):
         if code is None and is_data(error):
             number_code = get(error, "code")
             code = str(number_code) if isinstance(number_code, int) else word(error, "code", "type", "status")
-        out.append(Error(reason=reason or f"the provider sent an error: {plain(error)!r}", code=code, details=plain(error)))
+        out.append(
+            Error(reason=reason or f"the provider sent an error: {plain(error)!r}", code=code, details=plain(error))
+        )
 
     def session(self, out: Events, **values: Any) -> None:
         """Append a `Session` with those of `values` that are new."""
@@ -251,5 +278,9 @@ class WholeInputs:
     def stop(self, key: int | str, out: Events, **fields: Any) -> None:
         """Append the event that ends call `key`, if there is such a call."""
         if key in self._inputs:
-            value = plain(self._inputs.pop(key))
-            out.append(ToolCallDelta(key=key, arguments=value if value and isinstance(value, dict) else None, done=True, **fields))
+            value = as_dict(self._inputs.pop(key))
+            out.append(
+                ToolCallDelta(
+                    key=key, arguments=value or None, done=True, **fields
+                )
+            )

@@ -74,7 +74,9 @@ class BedrockAdapter(Adapter):
     def matches(chunk: Any) -> bool:
         if not isinstance(chunk, dict):
             return False
-        if any(is_data(chunk.get(name)) for name in EVENTS if name != "metadata" or "usage" in plain(chunk.get(name) or {})):
+        if any(
+            is_data(chunk.get(name)) for name in EVENTS if name != "metadata" or "usage" in plain(chunk.get(name) or {})
+        ):
             return True
         return has(chunk.get("chunk"), "bytes") or _exception(cast("dict[str, Any]", chunk)) is not None
 
@@ -124,10 +126,14 @@ class BedrockAdapter(Adapter):
             self._tools.add(index)
             arguments = get(tool, "input")
             if arguments:
-                out.append(ToolCallDelta(key=index, arguments=arguments if isinstance(arguments, str) else plain(arguments)))
+                out.append(
+                    ToolCallDelta(key=index, arguments=arguments if isinstance(arguments, str) else plain(arguments))
+                )
         elif reasoning is not None:
             thought = text(reasoning, "text")
-            opaque = {name: plain(value) for name in ("signature", "redactedContent") if (value := get(reasoning, name))}
+            opaque = {
+                name: plain(value) for name in ("signature", "redactedContent") if (value := get(reasoning, name))
+            }
             if thought or opaque:
                 out.append(ReasoningDelta(text=thought, block=index, metadata=opaque or None))
         elif not has(delta, "text"):
@@ -144,7 +150,9 @@ class BedrockAdapter(Adapter):
         update = usage_update(get(metadata, "usage"), **USAGE)
         if update is not None:
             out.append(update)
-        extra = {name: plain(value) for name in ("metrics", "trace", "performanceConfig") if (value := get(metadata, name))}
+        extra = {
+            name: plain(value) for name in ("metrics", "trace", "performanceConfig") if (value := get(metadata, name))
+        }
         if extra:
             self.session(out, metadata=extra)
 
@@ -185,7 +193,10 @@ class BedrockAdapter(Adapter):
 
 
 def _exception(chunk: Mapping[str, Any]) -> str | None:
-    return next((name for name in chunk if isinstance(name, str) and name.endswith(("Exception", "Error")) and len(chunk) == 1), None)
+    return next(
+        (name for name in chunk if isinstance(name, str) and name.endswith(("Exception", "Error")) and len(chunk) == 1),
+        None,
+    )
 
 
 def _load(data: Any) -> Any:

@@ -1,17 +1,17 @@
 """Cohere: `ClientV2.chat_stream` (events with a `type`) and the older v1 `chat_stream` (events with an `event_type`).
 
-    v2 type                           becomes
-    message-start                     Session
-    content-start, content-delta      TextDelta, or ReasoningDelta for `thinking`
-    tool-plan-delta                   Raw "tool_plan", and the whole plan in the metadata
-    tool-call-start, -delta, -end     ToolCallDelta, key = index
-    message-end                       UsageUpdate, Finish, Error where it carries one
+v2 type                           becomes
+message-start                     Session
+content-start, content-delta      TextDelta, or ReasoningDelta for `thinking`
+tool-plan-delta                   Raw "tool_plan", and the whole plan in the metadata
+tool-call-start, -delta, -end     ToolCallDelta, key = index
+message-end                       UsageUpdate, Finish, Error where it carries one
 
-    v1 event_type                     becomes
-    stream-start                      Session
-    text-generation                   TextDelta
-    tool-calls-chunk, -generation     ToolCallDelta
-    stream-end                        UsageUpdate, Finish
+v1 event_type                     becomes
+stream-start                      Session
+text-generation                   TextDelta
+tool-calls-chunk, -generation     ToolCallDelta
+stream-end                        UsageUpdate, Finish
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ USAGE: dict[str, tuple[str, ...]] = {
     "output_tokens": ("tokens.output_tokens", "billed_units.output_tokens"),
     "cached_input_tokens": ("cached_tokens",),
     "reasoning_tokens": ("tokens.reasoning_tokens",),
+}
+
+# What v1 bills is what it calls the usage.
+USAGE_V1: dict[str, tuple[str, ...]] = {
+    "input_tokens": ("billed_units.input_tokens", "tokens.input_tokens"),
+    "output_tokens": ("billed_units.output_tokens", "tokens.output_tokens"),
 }
 
 V2_EVENTS = (
@@ -101,7 +107,9 @@ class CohereAdapter(Adapter):
             call = call[0] if call else None
         function = get(call, "function")
         arguments = text(function, "arguments") or None
-        out.append(ToolCallDelta(key=index, id=word(call, "id"), name=word(function, "name"), arguments=arguments, done=done))
+        out.append(
+            ToolCallDelta(key=index, id=word(call, "id"), name=word(function, "name"), arguments=arguments, done=done)
+        )
 
     def _end_plan(self, out: Events) -> None:
         if self._plan:
@@ -166,7 +174,9 @@ class CohereV1Adapter(Adapter):
     def _read_end(self, chunk: Any, out: Events) -> None:
         response = get(chunk, "response")
         self.session(out, id=self._session.get("id") or word(response, "generation_id"))
-        update = usage_update(get(response, "meta"), **USAGE)
+        meta = get(response, "meta")
+        usage = {name: value for name in ("billed_units", "tokens", "cached_tokens") if (value := get(meta, name))}
+        update = usage_update(usage, **USAGE_V1)
         if update is not None:
             out.append(update)
         reason = word(chunk, "finish_reason") or word(response, "finish_reason")

@@ -1,15 +1,15 @@
 """Google `generate_content` streams: `GenerateContentResponse` objects (snake_case) and wire chunks (camelCase), Gemini API and Vertex.
 
-    field                                              becomes
-    responseId, modelVersion                           Session
-    candidates[i].content.parts[*].text                TextDelta, or ReasoningDelta where `thought` is true
-    parts[*].functionCall {name, args}                 ToolCallDelta, whole
-    parts[*].functionCall {partialArgs, willContinue}  ToolCallDelta: the pairs of path and value are written as JSON text
-    parts[*].executableCode, .codeExecutionResult      ToolCallDelta of a hosted call, ToolResult
-    candidates[i].finishReason                         Finish
-    promptFeedback.blockReason                         Finish without a reason of its own, `block_reason` in the metadata
-    usageMetadata                                      UsageUpdate (cumulative, on any chunk)
-    error                                              Error
+field                                              becomes
+responseId, modelVersion                           Session
+candidates[i].content.parts[*].text                TextDelta, or ReasoningDelta where `thought` is true
+parts[*].functionCall {name, args}                 ToolCallDelta, whole
+parts[*].functionCall {partialArgs, willContinue}  ToolCallDelta: the pairs of path and value are written as JSON text
+parts[*].executableCode, .codeExecutionResult      ToolCallDelta of a hosted call, ToolResult
+candidates[i].finishReason                         Finish
+promptFeedback.blockReason                         Finish without a reason of its own, `block_reason` in the metadata
+usageMetadata                                      UsageUpdate (cumulative, on any chunk)
+error                                              Error
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta, ToolResult, UsageUpdate
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, number, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_dict, as_list, get, has, integer, is_data, items, number, plain, text, usage_update, word
 from .gemini_args import ArgumentWriter, json_path
 
 FINISH: dict[str, Mapped] = {
@@ -85,7 +85,7 @@ class GeminiAdapter(Adapter):
             return True
         candidates = get(chunk, "candidates")
         return isinstance(candidates, list) and all(
-            has(item, "content") or has(item, "finishReason") or has(item, "finish_reason") for item in candidates
+            has(item, "content") or has(item, "finishReason") or has(item, "finish_reason") for item in as_list(candidates)
         )
 
     def read(self, chunk: Any, out: Events) -> None:
@@ -109,7 +109,9 @@ class GeminiAdapter(Adapter):
         for part in items(get(candidate, "content"), "parts"):
             if is_data(part):
                 self._read_part(part, choice, out)
-        metadata = {name: plain(value) for name, wire in CANDIDATE_METADATA.items() if (value := get(candidate, wire, name))}
+        metadata = {
+            name: plain(value) for name, wire in CANDIDATE_METADATA.items() if (value := get(candidate, wire, name))
+        }
         if metadata:
             self.session(out, metadata=metadata)
         reason = word(candidate, "finishReason", "finish_reason")
@@ -119,7 +121,10 @@ class GeminiAdapter(Adapter):
         if mapped == "stop" and choice in self._open:
             self._end_call(choice, out)  # some streams leave out the call that closes the last one
         said = word(candidate, "finishMessage", "finish_message")
-        self._add_finish(Finish(reason=reason, mapped=mapped, choice=choice, metadata={"finish_message": said} if said else None), out)
+        self._add_finish(
+            Finish(reason=reason, mapped=mapped, choice=choice, metadata={"finish_message": said} if said else None),
+            out,
+        )
 
     def _add_finish(self, finish: Finish, out: Events) -> None:
         if self._finish.get(finish.choice) != finish:
@@ -154,13 +159,12 @@ class GeminiAdapter(Adapter):
         code = get(part, "executableCode", "executable_code")
         result = get(part, "codeExecutionResult", "code_execution_result")
         if code is not None:
-            arguments = plain(code)
             out.append(
                 ToolCallDelta(
                     key=self._next_key(),
                     id=word(code, "id"),
                     name="code_execution",
-                    arguments=arguments if isinstance(arguments, dict) else None,
+                    arguments=as_dict(code),
                     done=True,
                     hosted=True,
                     choice=choice,
@@ -192,13 +196,12 @@ class GeminiAdapter(Adapter):
                 return  # closes a call that is closed already
             current = _OpenCall(self._next_key(), identity)
             if not pieces and not goes_on:
-                arguments = plain(whole)
                 out.append(
                     ToolCallDelta(
                         key=current.key,
                         id=identity,
                         name=name,
-                        arguments=arguments if isinstance(arguments, dict) else {},
+                        arguments=as_dict(whole) or {},
                         done=True,
                         choice=choice,
                         metadata=metadata,

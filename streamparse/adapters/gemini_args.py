@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
-_PART = re.compile(r"""\.?(?P<name>[^.\[\]'"$\s]+)|\[(?P<index>\d+)\]|\[(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]""")
+_PART = re.compile(
+    r"""\.?(?P<name>[^.\[\]'"$\s]+)|\[(?P<index>\d+)\]|\[(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
+)
 
 Path = tuple[str | int, ...]
 
@@ -85,8 +87,7 @@ class ArgumentWriter:
             return ""
         if not self._stack:
             return "{}"
-        written = self._close_string() + self._close_to(0)
-        return written
+        return self._close_string() + self._close_to(0)
 
     def _close_string(self) -> str:
         was_open, self._string = self._string, None

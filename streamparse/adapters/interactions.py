@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta, ToolResult
-from .base import Adapter, Events, Mapped, WholeInputs, get, integer, is_data, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, WholeInputs, as_dict, get, integer, is_data, plain, text, usage_update, word
 
 FINISH: dict[str, Mapped] = {
     "completed": "stop",
@@ -131,13 +131,12 @@ class InteractionsAdapter(Adapter):
                 out.append(ToolCallDelta(key=index, arguments=piece))
         elif kind.endswith("_call"):
             # The first release: the whole call in one delta.
-            arguments = plain(get(delta, "arguments"))
             out.append(
                 ToolCallDelta(
                     key=index,
                     id=word(delta, "id"),
                     name=word(delta, "name") or kind.removesuffix("_call"),
-                    arguments=arguments if isinstance(arguments, dict) else None,
+                    arguments=as_dict(get(delta, "arguments")),
                     hosted=kind != CALLER_TOOL,
                     metadata=_signature(delta),
                 )

@@ -15,11 +15,11 @@ A new message id starts a new message.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ..provider import Finish, Raw, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolResult, UsageUpdate
 from . import anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, plain, text, word
+from .base import Adapter, Events, Mapped, as_arguments, as_list, get, has, integer, is_data, items, plain, text, word
 
 # One word means the same in all tables that have it.
 FINISH: dict[str, Mapped] = {
@@ -54,15 +54,20 @@ class LangChainAdapter(Adapter):
         super().__init__()
         self._message: str | None = None
         self._new_message = False
-        self._totals: dict[str, int] = {}
+        self._totals: dict[str, Any] = {}
         self._extra: dict[str, Any] = {}
-        self._paused = False
 
     @staticmethod
     def matches(chunk: Any) -> bool:
         message = _message(chunk)
-        return is_data(message) and has(message, "content") and (
-            has(message, "tool_call_chunks") or has(message, "response_metadata") and has(message, "additional_kwargs")
+        return (
+            is_data(message)
+            and has(message, "content")
+            and (
+                has(message, "tool_call_chunks")
+                or has(message, "response_metadata")
+                and has(message, "additional_kwargs")
+            )
         )
 
     def read(self, chunk: Any, out: Events) -> None:
@@ -74,7 +79,10 @@ class LangChainAdapter(Adapter):
         if has(message, "tool_call_id"):
             failed = word(message, "status") == "error"
             result = ToolResult(
-                id=word(message, "tool_call_id"), name=word(message, "name"), content=plain(get(message, "content")), is_error=failed
+                id=word(message, "tool_call_id"),
+                name=word(message, "name"),
+                content=plain(get(message, "content")),
+                is_error=failed,
             )
             out.append(result)
             return
@@ -106,7 +114,13 @@ class LangChainAdapter(Adapter):
             cause = word(get(about, "incomplete_details"), "reason")
             mapped = FINISH.get(cause or reason, "other")
             out.append(
-                Finish(reason=reason, mapped=mapped, refusal=reason == "refusal", paused=reason == "pause_turn", unfinished=reason == "incomplete")
+                Finish(
+                    reason=reason,
+                    mapped=mapped,
+                    refusal=reason == "refusal",
+                    paused=reason == "pause_turn",
+                    unfinished=reason == "incomplete",
+                )
             )
 
     def _add_text(self, piece: str, out: Events) -> None:
@@ -117,12 +131,12 @@ class LangChainAdapter(Adapter):
     def _read_content(self, content: Any, with_reasoning: bool, out: Events) -> None:
         if isinstance(content, str):
             self._add_text(content, out)
-        elif isinstance(content, list | tuple):
-            for block in content:
-                if isinstance(block, str):
-                    self._add_text(block, out)
-                elif is_data(block):
-                    self._read_block(block, with_reasoning, out)
+            return
+        for block in as_list(content):
+            if isinstance(block, str):
+                self._add_text(block, out)
+            elif is_data(block):
+                self._read_block(block, with_reasoning, out)
 
     def _read_block(self, block: Any, with_reasoning: bool, out: Events) -> None:
         kind = text(block, "type")
@@ -145,13 +159,12 @@ class LangChainAdapter(Adapter):
     def _read_call(self, position: int, call: Any, out: Events) -> None:
         index = get(call, "index")
         index = index if isinstance(index, int | str) else position
-        arguments = get(call, "args")
         out.append(
             ToolCallDelta(
                 key=f"{self._message or ''}:{index}",
                 id=word(call, "id"),
                 name=word(call, "name"),
-                arguments=arguments if isinstance(arguments, str) else plain(arguments),
+                arguments=as_arguments(get(call, "args")),
             )
         )
 
@@ -162,7 +175,11 @@ class LangChainAdapter(Adapter):
             count = integer(get(usage, holder) if holder else usage, name)
             if count is not None:
                 self._totals[field] = self._totals.get(field, 0) + count
-        extra = {name: plain(value) for name in ("input_token_details", "output_token_details") if (value := get(usage, name))}
+        extra = {
+            name: plain(value)
+            for name in ("input_token_details", "output_token_details")
+            if (value := get(usage, name))
+        }
         self._extra.update(extra)
         out.append(UsageUpdate(**self._totals, extra=dict(self._extra) or None))
 
@@ -170,11 +187,12 @@ class LangChainAdapter(Adapter):
 def _message(chunk: Any) -> Any:
     """The message in what came: itself, in a LangGraph `(message, metadata)` pair, or in an `astream_events` dict."""
     if isinstance(chunk, tuple | list):
-        return chunk[0] if len(chunk) == 2 and is_data(chunk[0]) else None
+        pair = as_list(cast("Any", chunk))
+        return pair[0] if len(pair) == 2 and is_data(pair[0]) else None
     if get(chunk, "event") == "on_chat_model_stream":
         return get(get(chunk, "data"), "chunk")
     return None if _is_other_event(chunk) else get(chunk, "message") or chunk
 
 
 def _is_other_event(chunk: Any) -> bool:
-    return isinstance(chunk, dict) and str(chunk.get("event", "")).startswith("on_")
+    return isinstance(chunk, dict) and text(chunk, "event").startswith("on_")

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta
-from .base import Adapter, Events, get, has, is_data, plain, text, usage_update, word
+from .base import Adapter, Events, as_arguments, as_list, get, has, is_data, plain, text, thoughts, usage_update, word
 from .openai_chat import USAGE, OpenAIChatAdapter
 
 CONVERSATION = ("conversation.", "message.output.", "function.call.", "tool.execution.", "agent.handoff.")
@@ -55,23 +55,21 @@ class MistralConversationAdapter(Adapter):
             self._read_content(get(data, "content"), out)
         elif kind == "function.call.delta":
             identity = word(data, "tool_call_id")
-            arguments = get(data, "arguments")
             out.append(
                 ToolCallDelta(
                     key=identity or word(data, "id") or 0,
                     id=identity,
                     name=word(data, "name"),
-                    arguments=arguments if isinstance(arguments, str) else plain(arguments),
+                    arguments=as_arguments(get(data, "arguments")),
                 )
             )
         elif kind.startswith("tool.execution."):
-            arguments = get(data, "arguments")
             out.append(
                 ToolCallDelta(
                     key=word(data, "id") or 0,
                     id=word(data, "id"),
                     name=word(data, "name"),
-                    arguments=arguments if isinstance(arguments, str) else None,
+                    arguments=as_arguments(get(data, "arguments")),
                     done=kind.endswith(".done"),
                     hosted=True,
                 )
@@ -89,23 +87,16 @@ class MistralConversationAdapter(Adapter):
             out.append(Raw(name=kind or None, payload=plain(chunk)))
 
     def _read_content(self, content: Any, out: Events) -> None:
-        if isinstance(content, str):
-            if content:
-                out.append(TextDelta(text=content))
-        elif isinstance(content, list | tuple):
-            for part in content:
-                self._read_content(part, out)
-        elif is_data(content):
-            thinking = get(content, "thinking")
-            if thinking is not None:
-                pieces = thinking if isinstance(thinking, list | tuple) else [thinking]
-                thought = "".join(piece if isinstance(piece, str) else text(piece, "text") for piece in pieces)
+        for part in as_list(content) or [content]:
+            thought = thoughts(part)
+            if thought is not None:
                 if thought:
                     out.append(ReasoningDelta(text=thought))
-            elif has(content, "text"):
-                self._read_content(text(content, "text"), out)
-            else:
-                out.append(Raw(name=word(content, "type"), payload=plain(content)))
+            elif isinstance(part, str) or has(part, "text"):
+                if piece := part if isinstance(part, str) else text(part, "text"):
+                    out.append(TextDelta(text=piece))
+            elif is_data(part):
+                out.append(Raw(name=word(part, "type"), payload=plain(part)))
 
 
 def _data(chunk: Any) -> Any:

@@ -1,13 +1,13 @@
 """Ollama: `chat(stream=True)` and `generate(stream=True)`, as objects or lines of JSON.
 
-    field                                     becomes
-    model                                     Session
-    message.content | response                TextDelta
-    message.thinking | thinking               ReasoningDelta
-    message.tool_calls[*]                     ToolCallDelta: whole, each a call of its own (the index is 0 for all of them in some versions)
-    done, done_reason                         Finish (tool turns end with `stop` too)
-    prompt_eval_count, eval_count, *_duration UsageUpdate
-    error                                     Error
+field                                     becomes
+model                                     Session
+message.content | response                TextDelta
+message.thinking | thinking               ReasoningDelta
+message.tool_calls[*]                     ToolCallDelta: whole, each a call of its own (the index is 0 for all of them in some versions)
+done, done_reason                         Finish (tool turns end with `stop` too)
+prompt_eval_count, eval_count, *_duration UsageUpdate
+error                                     Error
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, ReasoningDelta, TextDelta, ToolCallDelta
-from .base import Adapter, Events, Mapped, get, has, is_data, items, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_arguments, get, has, is_data, items, text, usage_update, word
 
 FINISH: dict[str, Mapped] = {"stop": "stop", "length": "length"}
 
@@ -36,7 +36,11 @@ class OllamaAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
-        return is_data(chunk) and has(chunk, "done") and (is_data(get(chunk, "message")) or isinstance(get(chunk, "response"), str))
+        return (
+            is_data(chunk)
+            and has(chunk, "done")
+            and (is_data(get(chunk, "message")) or isinstance(get(chunk, "response"), str))
+        )
 
     def read(self, chunk: Any, out: Events) -> None:
         self.session(out, model=word(chunk, "model"))
@@ -50,14 +54,12 @@ class OllamaAdapter(Adapter):
             out.append(TextDelta(text=piece))
         for call in items(message, "tool_calls"):
             function = get(call, "function")
-            arguments = get(function, "arguments")
-            whole = plain(arguments)
             out.append(
                 ToolCallDelta(
                     key=self._calls,
                     id=word(call, "id"),
                     name=word(function, "name"),
-                    arguments=whole if isinstance(whole, dict | str) else {},
+                    arguments=as_arguments(get(function, "arguments")) or {},
                     done=True,
                 )
             )

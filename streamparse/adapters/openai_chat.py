@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, UsageUpdate
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_arguments, as_list, get, has, integer, is_data, items, plain, text, thoughts, usage_update, word
 
 FINISH: dict[str, Mapped] = {
     "stop": "stop",
@@ -71,9 +71,13 @@ class OpenAIChatAdapter(Adapter):
             return False
         choices = get(chunk, "choices")
         if not choices:
-            return choices is None or isinstance(choices, list) and any(has(chunk, name) for name in ("object", "usage", "id"))
+            return (
+                choices is None
+                or isinstance(choices, list)
+                and any(has(chunk, name) for name in ("object", "usage", "id"))
+            )
         return isinstance(choices, list) and all(
-            is_data(choice) and any(has(choice, name) for name in CHOICE_FIELDS) for choice in choices
+            is_data(choice) and any(has(choice, name) for name in CHOICE_FIELDS) for choice in as_list(choices)
         )
 
     def read(self, chunk: Any, out: Events) -> None:
@@ -111,7 +115,9 @@ class OpenAIChatAdapter(Adapter):
         index = integer(choice, "index") or 0
         delta = get(choice, "delta")
         if delta is None and index not in self._started:
-            delta = get(choice, "message")  # a whole completion where a stream was expected; else `message` repeats the deltas
+            delta = get(
+                choice, "message"
+            )  # a whole completion where a stream was expected; else `message` repeats the deltas
         if delta is not None:
             self._read_delta(delta, index, out)
         else:
@@ -146,7 +152,7 @@ class OpenAIChatAdapter(Adapter):
                 ToolCallDelta(
                     key="function_call",
                     name=word(function, "name"),
-                    arguments=_arguments(get(function, "arguments")),
+                    arguments=as_arguments(get(function, "arguments")),
                     choice=index,
                 )
             )
@@ -155,19 +161,13 @@ class OpenAIChatAdapter(Adapter):
     def _read_content(self, content: Any, index: int, out: Events) -> None:
         if isinstance(content, str):
             out.append(TextDelta(text=content, choice=index))
-        elif isinstance(content, list | tuple):
-            for part in content:
-                if isinstance(part, str):
-                    self._read_content(part, index, out)
-                    continue
-                thinking = get(part, "thinking")
-                if thinking is not None:
-                    pieces = thinking if isinstance(thinking, list | tuple) else [thinking]
-                    thought = "".join(piece if isinstance(piece, str) else text(piece, "text") for piece in pieces)
-                    if thought:
-                        out.append(ReasoningDelta(text=thought, choice=index))
-                elif piece := text(part, "text"):
-                    out.append(TextDelta(text=piece, choice=index))
+            return
+        for part in as_list(content):
+            thought = thoughts(part)
+            if thought:
+                out.append(ReasoningDelta(text=thought, choice=index))
+            elif thought is None and (piece := part if isinstance(part, str) else text(part, "text")):
+                out.append(TextDelta(text=piece, choice=index))
 
     def _read_details(self, details: list[Any], index: int, out: Events) -> None:
         for detail in details:
@@ -186,7 +186,7 @@ class OpenAIChatAdapter(Adapter):
             key=position if key is None else key,
             id=None if identity == "null" else identity,  # mistralai's default is that word
             name=word(function, "name"),
-            arguments=_arguments(get(function, "arguments", "input")),
+            arguments=as_arguments(get(function, "arguments", "input")),
             free_text=custom is not None,
             choice=index,
         )
@@ -216,10 +216,3 @@ class OpenAIChatAdapter(Adapter):
         error = get(chunk, "error") or get(groq, "error")
         if error:
             self.fail(out, error)
-
-
-def _arguments(value: Any) -> str | dict[str, Any] | None:
-    if isinstance(value, str) or value is None:
-        return value or None
-    data = plain(value)
-    return data if isinstance(data, dict) else None

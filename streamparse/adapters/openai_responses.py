@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
-from .base import Adapter, Events, Mapped, get, integer, is_data, items, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_dict, get, integer, is_data, items, plain, text, usage_update, word
 
 STATUS: dict[str, Mapped] = {"completed": "stop", "failed": "error", "cancelled": "error"}
 INCOMPLETE: dict[str, Mapped] = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -39,7 +39,12 @@ STARTED = ("response.created", "response.in_progress", "response.queued")
 ENDED = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
 TEXT = "response.output_text"
 REFUSAL = "response.refusal"
-REASONING = ("response.reasoning_text", "response.reasoning_summary_text", "response.reasoning", "response.reasoning_summary")
+REASONING = (
+    "response.reasoning_text",
+    "response.reasoning_summary_text",
+    "response.reasoning",
+    "response.reasoning_summary",
+)
 ARGUMENTS = ("response.function_call_arguments", "response.mcp_call_arguments")
 FREE_TEXT = ("response.custom_tool_call_input", "response.code_interpreter_call_code")
 
@@ -86,7 +91,9 @@ class OpenAIResponsesAdapter(Adapter):
     @staticmethod
     def matches(chunk: Any) -> bool:
         kind = word(chunk, "type") if is_data(chunk) else None
-        return kind is not None and (kind.startswith("response.") or kind == "error" and integer(chunk, "sequence_number") is not None)
+        return kind is not None and (
+            kind.startswith("response.") or kind == "error" and integer(chunk, "sequence_number") is not None
+        )
 
     def read(self, chunk: Any, out: Events) -> None:
         kind = text(chunk, "type")
@@ -155,16 +162,15 @@ class OpenAIResponsesAdapter(Adapter):
 
     def _read_call(self, key: int, kind: str, item: Any, done: bool, out: Events) -> None:
         self._calls.add(key)
-        value: Any = None
-        if done:
-            value = get(item, CALLER_TOOLS.get(kind) or HOSTED_TOOLS[kind])
-        whole = None if isinstance(value, str) else plain(value)
+        field = CALLER_TOOLS.get(kind) or HOSTED_TOOLS[kind]
+        value = get(item, field) if done else None
+        whole = None if value is None or isinstance(value, str) else as_dict(value) or {field: plain(value)}
         out.append(
             ToolCallDelta(
                 key=key,
                 id=word(item, "call_id") or word(item, "id"),
                 name=word(item, "name") or kind.removesuffix("_call"),
-                arguments=whole if isinstance(whole, dict) or whole is None else {HOSTED_TOOLS[kind]: whole},
+                arguments=whole,
                 final_arguments=value if isinstance(value, str) else None,
                 done=done,
                 free_text=kind in FREE_TEXT_TOOLS,
@@ -185,7 +191,9 @@ class OpenAIResponsesAdapter(Adapter):
             self._calls.add(key)
             kind = self._types.get(key, "")
             free = base in FREE_TEXT
-            out.append(ToolCallDelta(key=key, arguments=piece, free_text=free, hosted=kind in HOSTED_TOOLS or "mcp" in base))
+            out.append(
+                ToolCallDelta(key=key, arguments=piece, free_text=free, hosted=kind in HOSTED_TOOLS or "mcp" in base)
+            )
             return
         self._emit(key, base, self._part(chunk), piece, out)
 
@@ -198,7 +206,9 @@ class OpenAIResponsesAdapter(Adapter):
             free = base in FREE_TEXT
             if final:
                 out.append(
-                    ToolCallDelta(key=key, final_arguments=final, free_text=free, hosted=kind in HOSTED_TOOLS or "mcp" in base)
+                    ToolCallDelta(
+                        key=key, final_arguments=final, free_text=free, hosted=kind in HOSTED_TOOLS or "mcp" in base
+                    )
                 )
             return
         self._rest(key, base, self._part(chunk), text(chunk, "text", "refusal"), out)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta, ToolResult
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_arguments, get, has, integer, is_data, plain, text, usage_update, word
 
 FINISH: dict[str, Mapped] = {
     "stop": "stop",
@@ -58,7 +58,12 @@ class PydanticAIAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
-        return is_data(chunk) and word(chunk, "event_kind") in (*PART_EVENTS, *TOOL_CALL_EVENTS, *TOOL_RESULT_EVENTS, *QUIET)
+        return is_data(chunk) and word(chunk, "event_kind") in (
+            *PART_EVENTS,
+            *TOOL_CALL_EVENTS,
+            *TOOL_RESULT_EVENTS,
+            *QUIET,
+        )
 
     def opened(self, source: Any) -> Events:
         self._source = source
@@ -115,7 +120,7 @@ class PydanticAIAdapter(Adapter):
                     key=key,
                     id=identity,
                     name=word(part, "tool_name"),
-                    arguments=_arguments(get(part, "args")),
+                    arguments=as_arguments(get(part, "args")),
                     hosted=kind == HOSTED,
                 )
             )
@@ -136,7 +141,7 @@ class PydanticAIAdapter(Adapter):
                     key=self._key(index),
                     id=word(delta, "tool_call_id"),
                     name=word(delta, "tool_name_delta"),
-                    arguments=_arguments(get(delta, "args_delta")),
+                    arguments=as_arguments(get(delta, "args_delta")),
                 )
             )
         else:
@@ -156,7 +161,10 @@ class PydanticAIAdapter(Adapter):
         failed = text(part, "part_kind") == "retry-prompt"
         out.append(
             ToolResult(
-                id=word(part, "tool_call_id"), name=word(part, "tool_name"), content=plain(get(part, "content")), is_error=failed
+                id=word(part, "tool_call_id"),
+                name=word(part, "tool_name"),
+                content=plain(get(part, "content")),
+                is_error=failed,
             )
         )
 
@@ -165,7 +173,10 @@ class PydanticAIAdapter(Adapter):
         self._finished = True
         response = _value(holder, "response") or holder
         self.session(
-            out, id=word(response, "provider_response_id"), model=word(response, "model_name"), session_id=word(holder, "run_id")
+            out,
+            id=word(response, "provider_response_id"),
+            model=word(response, "model_name"),
+            session_id=word(holder, "run_id"),
         )
         update = usage_update(_value(holder, "usage"), **USAGE)
         if update is not None:
@@ -188,10 +199,3 @@ def _value(holder: Any, name: str) -> Any:
         return value()
     except Exception:  # noqa: BLE001  # foreign code
         return None
-
-
-def _arguments(value: Any) -> str | dict[str, Any] | None:
-    if value is None or isinstance(value, str):
-        return value or None
-    data = plain(value)
-    return data if isinstance(data, dict) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ..provider import TERMINAL, ProviderEvent, Raw, Result, TextDelta
 from .base import Adapter, Events, plain
@@ -26,7 +26,7 @@ class TextAdapter(Adapter):
         if isinstance(chunk, str):
             piece = chunk
         elif isinstance(chunk, bytes | bytearray | memoryview):
-            piece = self._decoder.decode(bytes(chunk))
+            piece = self._decoder.decode(bytes(cast("bytes", chunk)))
         else:
             out.append(Raw(payload=plain(chunk)))
             return

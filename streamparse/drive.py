@@ -1,0 +1,504 @@
+"""Driving: who makes a run go on, and how its readers wait.
+
+A run is one coroutine (`Driven.main`). It pauses before each chunk, so that nothing is read that nobody wants. What pushes it over the
+pause is an engine:
+
+    Stepped    the first reader was sync. Any thread pushes the coroutine one step further, one at a time; it never suspends but at the
+               pause, since `ThreadOps` waits by blocking. Asynchronous sources run on a private event loop, in one task.
+    Tasked     the first reader was async. The coroutine is a task on that reader's event loop; sync sources are read in a worker thread.
+
+Readers come to either engine from anywhere: `advance` blocks, `advance_async` awaits, both return once the run has the step they want.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import CancelledError as FutureCancelled
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, Protocol
+
+from .errors import UsageError
+from .sources import AsyncNeeded, Ops
+
+
+class Cancelled(BaseException):
+    """The run is to end here. No `Exception`: nothing on the way may take it for a failure."""
+
+
+class DriverOps(Ops, Protocol):
+    """What a run needs of its engine."""
+
+    async def pause(self) -> None:
+        """Until a reader wants the next step."""
+
+    async def call(self, handler: Callable[..., Any], *args: Any) -> Any:
+        """The result of a handler, sync or async."""
+
+    async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Run `work`; True where it was cancelled on the way."""
+
+
+class Driven(Protocol):
+    """A run, as its engine sees it."""
+
+    cancel_requested: bool
+
+    def has(self, index: int) -> bool:
+        """Whether step `index` is there, or the run is over."""
+        ...
+
+    async def main(self, ops: DriverOps) -> None:
+        """The whole run. Calls `Engine.published` after every step."""
+
+    def interrupt(self) -> None:
+        """Break off a source that another thread is blocked in."""
+
+
+class Worker:
+    """One daemon thread that runs functions in order. Daemon: a source that never returns must not keep the program from ending."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Run `function(*args)` in the thread, with the caller's context variables."""
+        future: Future[Any] = Future()
+        context = contextvars.copy_context()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=_work, args=(self._jobs,), name=self._name, daemon=True)
+                self._thread.start()
+            self._jobs.put((future, lambda: context.run(function, *args)))
+        return future
+
+    def stop(self) -> None:
+        """Let the thread end after what it has to do; a later `submit` starts another."""
+        with self._lock:
+            if self._thread is not None:
+                self._thread = None
+                self._jobs.put(None)
+                self._jobs = queue.SimpleQueue()
+
+
+def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
+    # A function, not a method: the thread must not keep its worker, and all that hangs on it, alive.
+    while (job := jobs.get()) is not None:
+        future, function = job
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function())
+            except BaseException as error:  # noqa: BLE001  # it belongs to whoever waits
+                future.set_exception(error)
+        del job, future, function
+
+
+def loop_is_running() -> bool:
+    """Whether an asyncio loop runs in this thread."""
+    return asyncio._get_running_loop() is not None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+class _Bridge:
+    """A private event loop with one task that awaits what it is given, one after the other, for threads that block meanwhile.
+
+    One task, because what was entered in one task (a timeout, a task group) must be left in the same one.
+    """
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._inbox: asyncio.Queue[Any] = asyncio.Queue()
+        self._result: asyncio.Future[Any] | None = None
+        self._expired = False
+
+    def run(self, awaitable: Any, timeout: float | None = None) -> Any:
+        loop = self.loop
+        if self._task is None:
+            self._task = loop.create_task(self._serve())
+        self._result = loop.create_future()
+        self._inbox.put_nowait(awaitable)
+        timer = None if timeout is None else loop.call_later(timeout, self._expire)
+        try:
+            return loop.run_until_complete(self._result)
+        except BaseException:
+            if not self._result.done():  # Ctrl-C: the task still awaits the old thing
+                self._result.cancel()
+                self._end_task()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _expire(self) -> None:
+        if self._task is not None:
+            self._expired = True
+            self._task.cancel()
+
+    async def _serve(self) -> None:
+        while True:
+            awaitable = await self._inbox.get()
+            result = self._result
+            assert result is not None
+            try:
+                value = await awaitable
+            except asyncio.CancelledError:
+                if not self._expired:
+                    raise
+                self._expired = False
+                result.set_exception(TimeoutError())
+            except Exception as error:  # noqa: BLE001  # it belongs to the caller of `run`
+                result.set_exception(error)
+            else:
+                result.set_result(value)
+
+    def _end_task(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            self.loop.run_until_complete(asyncio.wait([task]))
+
+    def close(self) -> None:
+        if self.loop.is_closed():
+            return
+        if loop_is_running():
+            # Only one loop may run in a thread.
+            thread = threading.Thread(target=self.close)
+            thread.start()
+            thread.join()
+            return
+        self._end_task()
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+
+class _Pause:
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class ThreadOps:
+    """Waiting by blocking. Its coroutines never suspend, but in `pause`."""
+
+    is_async = False
+
+    def __init__(self) -> None:
+        self.bridge: _Bridge | None = None
+        self._worker = Worker("streamparse-source")
+
+    def need_async(self) -> None:
+        if loop_is_running():
+            raise AsyncNeeded
+
+    async def wait(self, awaitable: Any, timeout: float | None = None) -> Any:
+        if self.bridge is None:
+            self.bridge = _Bridge()
+        if loop_is_running():
+            return self._worker.submit(self.bridge.run, awaitable, timeout).result()
+        return self.bridge.run(awaitable, timeout)
+
+    async def block(self, function: Callable[..., Any], *args: Any, timeout: float | None = None) -> Any:
+        if timeout is None:
+            return function(*args)
+        future = self._worker.submit(function, *args)
+        try:
+            return future.result(timeout)
+        except FutureTimeout:
+            if future.done():
+                raise
+            raise TimeoutError from None
+
+    async def pause(self) -> None:
+        await _Pause()
+
+    async def call(self, handler: Callable[..., Any], *args: Any) -> Any:
+        result = handler(*args)
+        return await self.wait(result) if _is_awaitable(result) else result
+
+    async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
+        try:
+            await work
+        except Cancelled:
+            return True
+        return False
+
+    def close(self) -> None:
+        self._worker.stop()
+        if self.bridge is not None:
+            self.bridge.close()
+
+
+def _is_awaitable(value: Any) -> bool:
+    return hasattr(type(value), "__await__")
+
+
+class Stepped:
+    """A run that threads push on, one step at a time."""
+
+    def __init__(self, run: Driven) -> None:
+        self._run = run
+        self._ops = ThreadOps()
+        self._free = threading.Condition()
+        self._owner: int | None = None  # the thread that is inside the run
+        self._main = run.main(self._ops)
+        self._main.send(None)  # up to the first pause: nothing has happened yet
+        self.dead = False
+
+    @property
+    def needs_async(self) -> bool:
+        """Whether this thread cannot push the run, since it needs a loop and another one runs here."""
+        return self._ops.bridge is not None and loop_is_running()
+
+    def published(self) -> None:
+        """The readers are woken when the thread that pushes lets go."""
+
+    def advance(self, index: int) -> None:
+        """Push until the run has step `index`, or another thread did. Raises `AsyncNeeded` where only an async reader can go on."""
+        run, free = self._run, self._free
+        me = threading.get_ident()
+        with free:
+            while True:
+                if self.dead or run.has(index):
+                    return
+                if self._owner is None:
+                    break
+                if self._owner == me:
+                    raise _inside()
+                free.wait()
+            if self.needs_async:
+                raise AsyncNeeded
+            self._owner = me
+        self._push()
+
+    def _push(self, *, cancel: bool = False) -> None:
+        try:
+            if cancel:
+                self._main.throw(Cancelled())
+            else:
+                self._main.send(None)
+        except StopIteration:
+            self._end()
+        except BaseException:
+            # AsyncNeeded before the first chunk, or Ctrl-C: the run has settled its own state before it let this through.
+            self._end()
+            raise
+        finally:
+            with self._free:
+                self._owner = None
+                self._free.notify_all()
+
+    def _end(self) -> None:
+        self.dead = True
+        self._ops.close()
+
+    async def advance_async(self, index: int, worker: Worker) -> None:
+        """`advance` for a reader on a loop: in a thread."""
+        bridge = self._ops.bridge
+        if bridge is not None and asyncio._get_running_loop() is bridge.loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            raise _inside()
+        await asyncio.wrap_future(worker.submit(self.advance, index))
+
+    def cancel(self) -> None:
+        """End the run here. Where another thread is inside the source, that one ends it as soon as the source lets go of it."""
+        with self._free:
+            if self.dead:
+                return
+            if self._owner is not None:
+                self._run.cancel_requested = True
+                if self._owner != threading.get_ident():
+                    self._run.interrupt()
+                return
+            self._owner = threading.get_ident()
+        self._push(cancel=True)
+
+    async def settle(self) -> None:
+        """Nothing to wait for: `cancel` has done it."""
+
+    def drop(self) -> None:
+        """Nobody will read on. Give back what an operating system counts; handlers are not called by the garbage collector."""
+        if self.dead:
+            return
+        self.dead = True
+        self._main.close()
+        self._ops.close()
+
+
+class LoopOps:
+    """Waiting on an asyncio loop, and in a worker thread for what blocks."""
+
+    is_async = True
+
+    def __init__(self, engine: Tasked) -> None:
+        self._engine = engine
+        self._worker = Worker("streamparse-source")
+
+    def need_async(self) -> None:
+        pass
+
+    async def wait(self, awaitable: Any, timeout: float | None = None) -> Any:
+        if timeout is None:
+            return await awaitable
+        # As asyncio.timeout of Python 3.11: asyncio.wait_for would put each step into a task of its own (before 3.12).
+        task = asyncio.current_task()
+        assert task is not None
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            task.cancel()
+
+        timer = asyncio.get_running_loop().call_later(timeout, expire)
+        try:
+            return await awaitable
+        except asyncio.CancelledError:
+            if not expired or (hasattr(task, "uncancel") and task.uncancel() > 0):
+                raise
+            raise TimeoutError from None
+        finally:
+            timer.cancel()
+
+    async def block(self, function: Callable[..., Any], *args: Any, timeout: float | None = None) -> Any:
+        future = asyncio.wrap_future(self._worker.submit(function, *args))
+        if timeout is None:
+            return await future
+        done, _ = await asyncio.wait([future], timeout=timeout)
+        if not done:
+            self._worker.stop()  # it is stuck; whatever comes next gets a thread of its own
+            raise TimeoutError
+        return future.result()
+
+    async def pause(self) -> None:
+        await self._engine.wanted()
+
+    async def call(self, handler: Callable[..., Any], *args: Any) -> Any:
+        result = handler(*args)
+        return await result if _is_awaitable(result) else result
+
+    async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
+        try:
+            await work
+        except asyncio.CancelledError:
+            return True
+        return False
+
+    def close(self) -> None:
+        self._worker.stop()
+
+
+class Tasked:
+    """A run that is a task on an asyncio loop."""
+
+    dead = False
+
+    def __init__(self, run: Driven) -> None:
+        self._run = run
+        self.loop = asyncio.get_running_loop()
+        self._ops = LoopOps(self)
+        self._want = 0
+        self._sleeper: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self._drive = threading.Lock()
+        self._task = self.loop.create_task(self._main())
+
+    async def _main(self) -> None:
+        try:
+            await self._run.main(self._ops)
+        finally:
+            self._ops.close()
+            self.published()
+
+    async def wanted(self) -> None:
+        """Until a reader wants a step that is not there."""
+        while self._run.has(self._want):
+            self._sleeper = self.loop.create_future()
+            await self._sleeper
+        self._sleeper = None
+
+    def published(self) -> None:
+        """Wake the readers."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def _here(self, index: int) -> None:
+        """Wait for step `index`, on the run's own loop."""
+        if asyncio.current_task() is self._task:
+            raise _inside()
+        while not self._run.has(index):
+            if self._task.done():
+                raise RuntimeError("the task of this run was destroyed")
+            waiter: asyncio.Future[None] = self.loop.create_future()
+            self._waiters.append(waiter)
+            self._want = max(self._want, index)
+            if self._sleeper is not None and not self._sleeper.done():
+                self._sleeper.set_result(None)
+            await waiter
+
+    async def advance_async(self, index: int, worker: Worker) -> None:
+        """Wait for step `index`, from any loop."""
+        if asyncio.get_running_loop() is self.loop:
+            await self._here(index)
+        else:
+            await asyncio.wrap_future(worker.submit(self.advance, index))
+
+    def advance(self, index: int) -> None:
+        """Wait for step `index` in a thread. Raises `AsyncNeeded` in the thread of the run's own loop."""
+        run, loop = self._run, self.loop
+        while not run.has(index):
+            if asyncio._get_running_loop() is loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+                raise AsyncNeeded
+            if loop.is_closed():
+                raise UsageError(
+                    "the event loop that this result was read on is closed, so that it cannot be read to its end",
+                    hint="Read it to its end in one asyncio.run().",
+                )
+            if loop.is_running():
+                self._wait_for(index)
+            elif loop_is_running():
+                raise AsyncNeeded
+            else:
+                with self._drive:
+                    loop.run_until_complete(self._here(index))
+
+    def _wait_for(self, index: int) -> None:
+        future = asyncio.run_coroutine_threadsafe(self._here(index), self.loop)
+        while True:
+            try:
+                return future.result(0.5)
+            except FutureTimeout:
+                if self.loop.is_closed():
+                    return None
+            except FutureCancelled:
+                return None  # the loop is shutting down, and ends the run with it
+
+    def cancel(self) -> None:
+        """End the run; from another thread or from inside a handler it ends a little later."""
+        if self.loop.is_closed() or self._task.done():
+            return
+        if asyncio._get_running_loop() is self.loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            self._task.cancel()
+        else:
+            self.loop.call_soon_threadsafe(self._task.cancel)
+
+    async def settle(self) -> None:
+        """Until the run is over, on its own loop."""
+        if asyncio.get_running_loop() is self.loop and asyncio.current_task() is not self._task:
+            await asyncio.wait([self._task])
+
+    def drop(self) -> None:
+        """Nobody will read on: the same as cancelling."""
+        self.cancel()
+
+
+def _inside() -> UsageError:
+    return UsageError(
+        "a handler of this result cannot read it: the run waits for the handler", hint="Use what the handler is given."
+    )

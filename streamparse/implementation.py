@@ -1,0 +1,22 @@
+"""Which twin of the machine runs: the compiled one where it is there, unless `STREAMPARSE_PURE` is set."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING or os.environ.get("STREAMPARSE_PURE", "0") not in ("", "0"):
+    from .machine import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+
+    IMPLEMENTATION: Literal["interpreted", "compiled"] = "interpreted"
+else:
+    try:
+        from ._machine_c import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+
+        IMPLEMENTATION = "compiled"
+    except ImportError:
+        from .machine import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+
+        IMPLEMENTATION = "interpreted"
+
+__all__ = ["IMPLEMENTATION", "Machine", "StreamingData", "copy_value", "field_at", "make_event", "restore_event", "same_value"]

@@ -1,0 +1,358 @@
+"""Locate: where in the answer the document begins.
+
+The answer is Markdown, prose, wrappers and, somewhere, JSON. What counts as the beginning of a document depends on where it stands: at the
+start of the answer or of a fence nearly everything does; in prose only what prose never writes. Nothing that is not certain is sent on,
+and what is held back to become certain is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+SKIP: Final = 0  # text outside of the document
+NOTE: Final = 1  # a diagnostic, at this place
+BEGIN: Final = 2  # a document begins with this text; whatever comes after it belongs to the reader, until it says `resume`
+Step = tuple[int, str]
+
+_START: Final = 0  # nothing but white space so far, or a wrapper that can only hold a document
+_PROSE: Final = 1
+_FENCE: Final = 2  # in the first line of a fence
+_INSIDE: Final = 3  # the reader has the text
+_BEHIND: Final = 4  # behind a document, nothing but closers and white space so far
+
+_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060\u00a0"
+_QUOTES: Final = "\"'`´“”„‘’«＂"
+_SEPARATORS: Final = ":=："
+
+_WRAPPER: Final = re.compile(
+    r"<\|[^<>|\s]{1,40}\|>(?:assistant)?"  # a special token of a chat template
+    r"|<[A-Za-z][\w.-]{0,40}(?:\s[^<>]{0,100})?>"  # <json>, <output type="x">
+    r"|(?:(?:const|let|var|return|export\s+default)\s+)?[A-Za-z_$][\w$.]{0,60}(?:\s*=|\s*\(|\s*:(?=\s*[\[{`]))"  # result = · callback(
+    r"|(?:json[5lc]?|javascript|js|python)(?=\s*[\[{`])",
+    re.IGNORECASE,
+)
+# What may still become one of the above when more text comes.
+_WRAPPER_START: Final = re.compile(r"<\|?[^<>]{0,160}|(?:(?:const|let|var|return|export(?:\s+default)?)\s+)?[A-Za-z_$][\w$.]{0,60}\s*:?\s*", re.IGNORECASE)
+_PROSE_KEY: Final = re.compile(
+    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|“[^”]*”|`[^`]*`|\\\"[^\"\\]*\\\")\s*[:=：]"
+    r"|[^\W\d]\w*\s*[:：](?=[\s\"'\d{\[-]|true|false|null|True|False|None))",
+    re.DOTALL,
+)
+_PROSE_KEY_START: Final = re.compile(
+    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*(?:\\|\"\s*)?|'(?:[^'\\]|\\.)*(?:\\|'\s*)?|“[^”]*(?:”\s*)?|`[^`]*(?:`\s*)?|\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
+    r"|[^\W\d]\w*\s*(?:[:：](?:t|tr|tru|f|fa|fal|fals|n|nu|nul|T|Tr|Tru|F|Fa|Fal|Fals|N|No|Non)?)?)",
+    re.DOTALL,
+)
+_PROSE_ARRAY: Final = re.compile(r"\[\s*[{\[\"]")
+_NUMBER_ARRAY: Final = re.compile(r"\[\s*[-{\[\"\d]")
+_ARRAY_START: Final = re.compile(r"\[\s*")
+_EMPTY: Final = re.compile(r"\{\s*\}|\[\s*\]")
+_INTEREST: Final = re.compile(r"[{\[]|```|~~~|`{1,2}\Z|~{1,2}\Z")
+_FENCE_INFO: Final = re.compile(r"[^\n{\[]*")
+_BEHIND_SPACE: Final = re.compile(r"[\s;,)]+")
+_CLOSING_TAG: Final = re.compile(r"</[A-Za-z][\w.-]{0,40}\s*>|```+|~~~+")
+_CLOSING_TAG_START: Final = re.compile(r"<(?:/[\w.-]{0,40}\s*)?|`{1,2}|~{1,2}")
+
+
+class Locator:
+    """Finds documents in the text of the answer.
+
+    `feed(text)` gives steps `(kind, text)`: `SKIP`, `NOTE`, `BEGIN`. After `BEGIN` the text belongs to the reader, who calls
+    `resume(text)` with what is left when the document is closed. `kind` is the root kind that a schema asks for, or None.
+    """
+
+    __slots__ = ("_buffer", "_fenced", "_held", "_kind", "_line_start", "_noted", "_prose", "_state", "_wrapped", "count", "empty")
+
+    def __init__(self, *, kind: str | None = None, held: int = 4096) -> None:
+        self._buffer = ""
+        # The head of a candidate is looked at again with each piece of text, so it is kept short: keys are names.
+        self._held = min(held, 512)
+        self._kind = kind
+        self._state = _START
+        self._fenced = ""
+        self._wrapped = False
+        self._prose = False  # text that is no document was seen since the last one
+        self._noted: set[str] = set()
+        self._line_start = True
+        self.count = 0
+        """How many documents were begun."""
+        self.empty = ""
+        """An empty document that was seen in prose: it counts if nothing better comes."""
+
+    def feed(self, text: str) -> list[Step]:
+        """What is certain now."""
+        self._buffer += text
+        return self._run(final=False)
+
+    def resume(self, text: str) -> list[Step]:
+        """The document is closed; `text` stands behind it."""
+        self._state = _BEHIND
+        self._prose = False
+        self._buffer = text
+        return self._run(final=False)
+
+    def close(self) -> list[Step]:
+        """The text is over."""
+        steps = self._run(final=True)
+        if self._buffer and self._state != _INSIDE:
+            self._skip(steps, len(self._buffer))
+        return steps
+
+    # Every method below either takes text off the buffer, changes the state, or returns True: more text is needed.
+
+    def _run(self, *, final: bool) -> list[Step]:
+        steps: list[Step] = []
+        while self._buffer and self._state != _INSIDE:
+            if self._state == _START:
+                waits = self._start(steps, final)
+            elif self._state == _PROSE:
+                waits = self._search(steps, final)
+            elif self._state == _FENCE:
+                waits = self._fence_line(steps, final)
+            else:
+                waits = self._behind(steps, final)
+            if waits:
+                break
+        return steps
+
+    def _skip(self, steps: list[Step], length: int) -> None:
+        if length:
+            steps.append((SKIP, self._buffer[:length]))
+            self._buffer = self._buffer[length:]
+
+    def _note(self, steps: list[Step], code: str) -> None:
+        if code not in self._noted:
+            self._noted.add(code)
+            steps.append((NOTE, code))
+
+    def _begin(self, steps: list[Step]) -> None:
+        if self._prose and not self.count:
+            # Noted here, not when the prose was read: without a document the text is not "before" anything.
+            steps.append((NOTE, "leading_text"))
+        steps.append((BEGIN, self._buffer))
+        self._buffer = ""
+        self._state = _INSIDE
+        self.count += 1
+
+    def _space(self, steps: list[Step]) -> bool:
+        """Drop white space; True when there was nothing else."""
+        at = 0
+        while at < len(self._buffer) and (self._buffer[at].isspace() or self._buffer[at] in _INVISIBLE):
+            if self._buffer[at] in _INVISIBLE:
+                self._skip(steps, at)
+                at = 0
+                self._note(steps, "bom")
+            at += 1
+        self._skip(steps, at)
+        return not self._buffer
+
+    def _start(self, steps: list[Step], final: bool) -> bool:
+        if self._space(steps):
+            return False
+        buffer = self._buffer
+        char = buffer[0]
+        if char in "{[":
+            opens = self._opens(0, final)
+            if opens is None and len(buffer) <= self._held:
+                return True
+            if opens and self._fits(char):
+                self._begin(steps)
+            else:
+                self._state = _PROSE
+            return False
+        if buffer.startswith(("```", "~~~")):
+            self._open_fence(steps)
+            return False
+        if buffer in ("`", "``", "~", "~~", "/") and not final:
+            return True
+        if char == "#" or buffer.startswith(("//", "/*")):
+            return self._comment(steps, final)
+        if self._kind in ("string", "number", "boolean", "null"):
+            self._begin(steps)
+            return False
+        match = _WRAPPER.match(buffer)
+        if match is not None:
+            behind = match.end()
+            while behind < len(buffer) and buffer[behind].isspace():
+                behind += 1
+            if behind == len(buffer) and not final and len(buffer) <= self._held:
+                return True
+            if behind < len(buffer) and buffer[behind] in "{[`~<":
+                self._note(steps, "wrapper")
+                self._skip(steps, match.end())
+                self._wrapped = True
+                return False
+        elif not final and len(buffer) <= self._held and _WRAPPER_START.fullmatch(buffer) is not None:
+            return True
+        self._state = _PROSE
+        return False
+
+    def _comment(self, steps: list[Step], final: bool) -> bool:
+        """A comment before the document. Where no document follows it was prose, and is text either way."""
+        block = self._buffer.startswith("/*")
+        end = self._buffer.find("*/" if block else "\n")
+        if end < 0 and not final:
+            if len(self._buffer) <= self._held:
+                return True
+            self._state = _PROSE
+            return False
+        self._note(steps, "comment")
+        self._skip(steps, len(self._buffer) if end < 0 else end + (2 if block else 1))
+        return False
+
+    def _fits(self, char: str) -> bool:
+        return self._kind is None or self._kind == ("object" if char == "{" else "array")
+
+    def _opens(self, at: int, final: bool) -> bool | None:
+        """Whether the bracket at `at`, at the start of the answer, begins a document. None: it is too early to say."""
+        buffer = self._buffer
+        opener = buffer[at]
+        at = _after_space(buffer, at + 1)
+        if at == len(buffer):
+            return True if final else None
+        char = buffer[at]
+        if char in _QUOTES or char in ",/#" or char == "}]"[opener == "["]:
+            return True
+        if opener == "{" and char == "{":
+            return self._opens(at, final) if buffer[at - 1] != "{" or at < 3 else False
+        if opener == "{" and char == "\\":
+            return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
+        if opener == "[" and char in "{[":
+            return True
+        while at < len(buffer) and buffer[at] not in _SEPARATORS and buffer[at] not in "{}[]\"\n<>!?;":
+            if buffer[at] == "," or buffer[at] == "，":
+                return opener == "["
+            at += 1
+        if at == len(buffer):
+            return True if final else None
+        char = buffer[at]
+        if char in _SEPARATORS:
+            return opener == "{"
+        if char == "\n":
+            # `[1\n,2]`: the separator may stand on the next line.
+            at = _after_space(buffer, at)
+            if at == len(buffer):
+                return True if final else None
+            char = buffer[at]
+            if char in ",，":
+                return opener == "["
+        if char in "}]":
+            # A bracket with one bare word in it: a document only when nothing but white space follows.
+            at = _after_space(buffer, at + 1)
+            if at == len(buffer):
+                return True if final else None
+            return bool(self._fenced) and buffer[at] in "`~"
+        return False
+
+    def _open_fence(self, steps: list[Step]) -> None:
+        self._note(steps, "fence")
+        self._fenced = self._buffer[:3]
+        self._skip(steps, 3)
+        self._state = _FENCE
+
+    def _fence_line(self, steps: list[Step], final: bool) -> bool:
+        """The info string: to the end of the line, or to a document that begins on it."""
+        end = _FENCE_INFO.match(self._buffer).end()  # type: ignore[union-attr]  # matches always, if nothing
+        if end == len(self._buffer) and not final:
+            if len(self._buffer) <= self._held:
+                return True
+        self._skip(steps, end)
+        self._state = _START
+        return False
+
+    def _search(self, steps: list[Step], final: bool) -> bool:
+        """In prose: look for what prose never writes."""
+        match = _INTEREST.search(self._buffer)
+        if match is None:
+            self._say(steps, len(self._buffer))
+            return False
+        self._say(steps, match.start())
+        buffer = self._buffer
+        if match[0] in ("```", "~~~"):
+            if self._fenced == match[0]:
+                self._fenced = ""
+                self._skip(steps, 3)
+            else:
+                self._open_fence(steps)
+            return False
+        if match[0] not in "{[":
+            if not final:
+                return True
+            self._say(steps, len(buffer))
+            return False
+        empty = _EMPTY.match(buffer)
+        if empty is not None and self._fits(buffer[0]):
+            self.empty = self.empty or empty[0]
+        opens = self._opens_in_prose(final)
+        if opens is None and len(buffer) <= self._held:
+            return True
+        if opens and self._fits(buffer[0]):
+            if self.count:
+                self._note(steps, "extra_document")
+            self._begin(steps)
+        else:
+            self._say(steps, 1)
+        return False
+
+    def _say(self, steps: list[Step], length: int) -> None:
+        if self._buffer[:length].strip():
+            self._prose = True
+            if self.count:
+                self._note(steps, "trailing_text")
+        self._skip(steps, length)
+
+    def _opens_in_prose(self, final: bool) -> bool | None:
+        buffer = self._buffer
+        if buffer[0] == "{":
+            if _PROSE_KEY.match(buffer) is not None:
+                return True
+            return None if not final and _PROSE_KEY_START.fullmatch(buffer) is not None else False
+        if (_NUMBER_ARRAY if self._kind == "array" else _PROSE_ARRAY).match(buffer) is not None:
+            return True
+        return None if not final and _ARRAY_START.fullmatch(buffer) is not None else False
+
+    def _behind(self, steps: list[Step], final: bool) -> bool:
+        """Right behind a document: closers, or the next document."""
+        if self._space(steps):
+            return False
+        buffer = self._buffer
+        space = _BEHIND_SPACE.match(buffer)
+        if space is not None:
+            self._skip(steps, space.end())
+            return False
+        closing = _CLOSING_TAG.match(buffer)
+        if closing is not None and (self._wrapped or buffer[0] != "<"):
+            if closing[0][0] in "`~":
+                self._fenced = ""
+            self._skip(steps, closing.end())
+            return False
+        if not final and _CLOSING_TAG_START.fullmatch(buffer) is not None:
+            return True
+        if buffer[0] in "}]":
+            self._note(steps, "extra_bracket")
+            self._skip(steps, 1)
+            return False
+        if buffer[0] in "{[":
+            opens = self._opens(0, final)
+            if opens is None and len(buffer) <= self._held:
+                return True
+            if opens and self._fits(buffer[0]):
+                self._note(steps, "extra_document")
+                self._begin(steps)
+                return False
+        self._state = _PROSE
+        return False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def _after_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at

@@ -1,0 +1,515 @@
+"""StreamParser: decode, reasoning, locate and machine in a row.
+
+    parser = StreamParser()
+    for chunk in chunks:
+        for event in parser.feed(chunk):
+            ...
+    parsed = parser.close()
+
+The laws it keeps are numbered in docs/laws.md; the tests carry the same numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from .decode import Decoder, repair_surrogates
+from .dialect import Dialect, DialectName, as_dialect
+from .errors import Diagnostic, IncompleteJSONError, StreamParseError, UsageError
+from .implementation import Machine, StreamingData, copy_value, field_at, make_event
+from .limits import Limits
+from .locate import BEGIN, NOTE, Locator, Step
+from .paths import STYLES, PathStyle
+from .reasoning import ANSWER, FIRST_THOUGHT, SKIP, Family, Pair, Piece, Splitter, as_family
+
+Documents = Literal["first", "last", "all"]
+NumberMode = Literal["int_float", "decimal", "lexeme"]
+SurrogateMode = Literal["replace", "keep"]
+Status = Literal["waiting", "reasoning", "streaming", "closed", "error"]
+
+_DOCUMENTS: Final = ("first", "last", "all")
+_NUMBERS: Final = ("int_float", "decimal", "lexeme")
+_SURROGATES: Final = ("replace", "keep")
+_BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
+_WORDS: Final = frozenset("true false null True False None NaN Infinity -Infinity undefined".split())
+_LONE: Final = re.compile(
+    r"[\s\ufeff\u200b\u2060]*(?:(?P<fence>```|~~~)[^\n]*\n\s*)?(?P<text>\S(?:.*\S)?)(?(fence)\s*(?P=fence))[\s\ufeff\u200b\u2060]*", re.DOTALL
+)
+
+
+class _Missing:
+    """The value of no value: `None` is a value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+
+class Default:
+    """The type of `DEFAULT`: a parameter that was not given."""
+
+    def __repr__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Final = Default()
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a text held, once it is over.
+
+    `data` is the value (None without one: see `has_data`), `complete` says that a document was found and closed; `incomplete` lists the
+    paths that were open at the end, innermost first. `diagnostics` are the first of them, `diagnostic_count` counts all. `reasoning` and
+    `text` are the two parts of the text; `events` the last events, those that only the end of the text made certain.
+    """
+
+    data: Any
+    has_data: bool
+    complete: bool
+    incomplete: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    diagnostic_count: int
+    reasoning: str
+    text: str
+    events: tuple[StreamingData, ...] = field(default=(), repr=False)
+
+
+class StreamParser:
+    """Push text in, get events out. All parameters are keyword-only.
+
+    dialect: `"llm"`, `"json5"`, `"strict"` or a `Dialect`.
+    output: what the answer is to be: a pydantic model, an annotation, a dict spec or `JsonSchema` (see docs/schema).
+    reasoning: `"auto"`, a family of `reasoning.FAMILIES`, `(opener, closer)` or None. By default `"auto"`, in the strict dialect None.
+    starts_in_reasoning: the prompt has opened the block already, so that only its closer comes.
+    documents: which of several documents counts: `"first"`, `"last"` or `"all"` (then `data` is a list).
+    limits: see `Limits`. path_style: `"dot"`, `"slash"` or `"pointer"`.
+    number: `"int_float"`, `"decimal"` (fractions as `Decimal`) or `"lexeme"` (the text, as `NumberLexeme`).
+    surrogates: half a pair becomes U+FFFD (`"replace"`) or stays (`"keep"`). emit_starts: send `start` events too.
+    keep_data: False sends events and builds no tree, so that memory does not grow with the text. source: the `source` of the events.
+
+    Raises `UsageError` on a value that does not exist. The object pickles and copies at any moment.
+    """
+
+    __slots__ = (
+        "_answer", "_decoder", "_direct", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
+        "_path_style", "_reading", "_root", "_source", "_splitter", "_thoughts", "dialect", "documents", "keep_data", "limits",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        dialect: DialectName | Dialect = "llm",
+        output: Any = None,
+        reasoning: str | Pair | Family | Default | None = DEFAULT,
+        starts_in_reasoning: bool = False,
+        documents: Documents = "first",
+        limits: Limits | None = None,
+        path_style: PathStyle = "dot",
+        number: NumberMode = "int_float",
+        surrogates: SurrogateMode = "replace",
+        emit_starts: bool = False,
+        keep_data: bool = True,
+        source: str = "content",
+    ) -> None:
+        _one_of("documents", documents, _DOCUMENTS)
+        _one_of("path_style", path_style, STYLES)
+        _one_of("number", number, _NUMBERS)
+        _one_of("surrogates", surrogates, _SURROGATES)
+        self.dialect = as_dialect(dialect)
+        self.limits = Limits() if limits is None else limits
+        self.documents = documents
+        self.keep_data = keep_data
+        around = "around" in self.dialect
+        if isinstance(reasoning, Default):
+            reasoning = None if self.dialect.name == "strict" else "auto"
+        self._decoder = Decoder()
+        self._splitter = Splitter(as_family(reasoning), starts_inside=starts_in_reasoning, held=self.limits.held)
+        self._locator = Locator(held=self.limits.held) if around else None
+        self._machine = Machine(
+            self.dialect,
+            self.limits,
+            solo=not around,
+            number=number,
+            surrogates=surrogates,
+            starts=emit_starts,
+            keep_data=keep_data,
+            source=source,
+            path_style=path_style,
+        )
+        self._answer = TextLog(keep_data)
+        self._thoughts = TextLog(keep_data)
+        self._reading = not around  # the machine has the text
+        self._direct = self._reading and self._splitter.done  # nothing stands between a chunk and the machine
+        self._ended = False  # the document that counts is over: the rest is only skipped
+        self._list: list[Any] = []  # the closed documents, with documents="all"
+        self._root = field_at((), "array", source, path_style) if documents == "all" else None
+        if self._root is not None:
+            self._machine.begin(self._root, 0)
+        self._source = source
+        self._path_style: PathStyle = path_style
+        self._incomplete: list[str] = []
+        self._error: StreamParseError | None = None
+        self._parsed: Parsed | None = None
+
+    # ------------------------------------------------------------------------------------------------------------------ in
+
+    def feed(self, chunk: str | bytes) -> list[StreamingData]:
+        """Read `chunk` (any size, cut anywhere); return the events that are certain now.
+
+        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the next `feed` or `close`
+        raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
+        """
+        if self._direct and type(chunk) is str and (chunk.isascii() or chunk.isprintable()):
+            recent = self._answer.recent
+            recent.append(chunk)
+            if len(recent) > _BLOCK:
+                self._answer.compact()
+            machine = self._machine
+            events = machine.feed(chunk)
+            if machine.stopped:
+                self._stopped(events)
+            return events
+        if self._parsed is not None:
+            raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
+        if self._error is not None:
+            raise self._error
+        out: list[StreamingData] = []
+        self._push(self._decoder.feed(chunk), out)
+        return out
+
+    def _push(self, text: str, out: list[StreamingData]) -> None:
+        if self._splitter.done:
+            if text:
+                self._read(text, out)
+        else:
+            for piece in self._splitter.feed(text):
+                self._sort(piece, out)
+        self._direct = self._reading and self._splitter.done and self._error is None and self._decoder.idle
+
+    def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
+        kind, text = piece
+        if kind == ANSWER:
+            self._read(text, out)
+            return
+        self._skip(text)
+        if kind != SKIP:
+            if kind == FIRST_THOUGHT and not self._thoughts.empty:
+                self._thoughts.append("\n\n")
+            self._thoughts.append(repair_surrogates(text))
+
+    def _skip(self, text: str) -> None:
+        self._machine.skip(text)
+        if self._machine.error is not None:
+            self._error = self._machine.error
+
+    def _read(self, text: str, out: list[StreamingData]) -> None:
+        """Text of the answer: to the machine while it is in a document, else to the locator."""
+        self._answer.append(repair_surrogates(text))
+        if self._reading:
+            out.extend(self._machine.feed(text))
+            if self._machine.stopped:
+                self._stopped(out)
+        elif self._locator is not None and not self._ended:
+            self._follow(self._locator.feed(text), out)
+        else:
+            self._skip(text)
+
+    def _stopped(self, out: list[StreamingData]) -> None:
+        """The machine reads no more: the document is closed, a fence ended it, or there is a fault."""
+        machine = self._machine
+        self._direct = False
+        self._reading = False
+        if machine.error is not None:
+            self._error = machine.error
+            return
+        if not machine.closed:
+            out.extend(machine.finish())
+            self._incomplete = machine.incomplete
+        if self.documents == "all" and machine.started:
+            self._list.append(machine.tree(None))
+        if self._locator is not None:
+            self._follow(self._locator.resume(machine.rest), out)
+
+    def _follow(self, steps: list[Step], out: list[StreamingData]) -> None:
+        """Do what the locator found. A document that begins goes to the machine."""
+        machine = self._machine
+        for kind, text in steps:
+            if kind == NOTE:
+                machine.note(text)
+            elif kind != BEGIN or self._ended:
+                self._skip(text)
+            elif self._locator is not None and self._locator.count > 1 and self.documents == "first":
+                self._ended = True
+                self._skip(text)
+            else:
+                self._begin(text, out)
+
+    def _begin(self, text: str, out: list[StreamingData]) -> None:
+        machine = self._machine
+        assert self._locator is not None
+        if self.documents == "all":
+            machine.begin(self._root, len(self._list))
+        elif self._locator.count > 1:
+            out.append(make_event(field_at((), "object", self._source, self._path_style), "reset", None, None))
+            machine.begin(None, 0)
+        self._incomplete = []
+        self._reading = True
+        out.extend(machine.feed(text))
+        if machine.stopped:
+            self._stopped(out)
+
+    # ------------------------------------------------------------------------------------------------------------------ out
+
+    def take_reasoning(self) -> str:
+        """The reasoning text that was decided since the last call."""
+        return self._thoughts.take()
+
+    def take_text(self) -> str:
+        """The answer's text that was decided since the last call."""
+        return self._answer.take()
+
+    @property
+    def reasoning_done(self) -> bool:
+        """True when no reasoning can come any more (there may have been none)."""
+        return self._splitter.done or self._parsed is not None
+
+    @property
+    def has_reasoning(self) -> bool:
+        """True when a block of reasoning was opened."""
+        return self._splitter.blocks > 0
+
+    @property
+    def error(self) -> StreamParseError | None:
+        """The fault that ended the reading, if there was one."""
+        return self._error
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The tolerances used so far (bounded by `Limits.diagnostics`)."""
+        return tuple(self._machine.diagnostics)
+
+    @property
+    def data(self) -> Any:
+        """The value so far, live: read it, do not change it. None while there is none."""
+        if self.documents == "all":
+            return [*self._list, self._machine.tree(None)] if self._reading and self._machine.started else self._list
+        return self._machine.tree(None)
+
+    def snapshot(self) -> Any:
+        """A copy of the value so far: everything that has come, open strings as far as they are known."""
+        if self.documents == "all":
+            docs = [copy_value(value) for value in self._list]
+            return [*docs, self._machine.snapshot(None)] if self._reading and self._machine.started else docs
+        return self._machine.snapshot(None)
+
+    @property
+    def open_paths(self) -> list[str]:
+        """The paths that are open now, innermost first, the root (`""`) last."""
+        return self._machine.open_paths if self._reading else list(self._incomplete)
+
+    @property
+    def status(self) -> Status:
+        """`waiting`, `reasoning`, `streaming`, `closed` or `error`."""
+        if self._error is not None:
+            return "error"
+        if self._parsed is not None:
+            return "closed"
+        if self._splitter.inside:
+            return "reasoning"
+        if self._reading:
+            return "streaming" if self._machine.started else "waiting"
+        return "closed" if self._locator is not None and self._locator.count else "waiting"
+
+    # ------------------------------------------------------------------------------------------------------------------ the end
+
+    def close(self) -> Parsed:
+        """The text is over: decide what waits, and return the `Parsed` (the same one each time).
+
+        Raises the fault, if there was one; in the strict and json5 dialects an open document raises `IncompleteJSONError`.
+        """
+        if self._parsed is not None:
+            return self._parsed
+        if self._error is not None:
+            raise self._error
+        self._direct = False
+        out: list[StreamingData] = []
+        rest = self._decoder.close()
+        if rest:
+            self._push(rest, out)
+        guessed = self._splitter.guessed and self._splitter.inside
+        for piece in self._splitter.close():
+            self._sort(piece, out)
+        if self._locator is not None and not self._reading and self._error is None:
+            self._follow(self._locator.close(), out)
+        if self._reading and self._error is None:
+            out.extend(self._machine.finish())
+            self._error = self._machine.error
+            self._incomplete = self._machine.incomplete
+            if self.documents == "all" and self._machine.started:
+                self._list.append(self._machine.tree(None))
+        if self._error is None and self._locator is not None and not self._locator.count:
+            self._without_document(guessed, out)
+        if self._error is not None:
+            if isinstance(self._error, IncompleteJSONError):
+                self._error.events = (*out,)
+            raise self._error
+        self._parsed = self._result(out)
+        return self._parsed
+
+    def _without_document(self, guessed: bool, out: list[StreamingData]) -> None:
+        """No document was found while the text came: it may be one value alone, an empty document, or reasoning that was none."""
+        assert self._locator is not None
+        if guessed:
+            # The block was only said to be open, and never closed: then what looked like reasoning was the answer.
+            text = self._thoughts.take_all()
+            self._machine.rewind(text)
+            self._machine.note("no_reasoning")
+            self._read(text, out)
+            self._follow(self._locator.close(), out)
+            if self._reading:
+                out.extend(self._machine.finish())
+                self._error = self._machine.error
+                self._incomplete = self._machine.incomplete
+            if self._locator.count:
+                return
+        machine = self._machine
+        answer = self._answer.text()
+        scalar = lone_scalar(answer)
+        if scalar or self._locator.empty:
+            text = scalar or self._locator.empty
+            at = answer.index(text)
+            machine.rewind(answer[at:])
+            events = machine.read_alone(text)
+            machine.skip(answer[at + len(text) :])
+            if events:
+                out.extend(events)
+                if self.documents == "all":
+                    self._list.append(machine.tree(None))
+                return
+        if self._splitter.found == "unclosed":
+            machine.note("unclosed_reasoning")
+        else:
+            machine.note("no_document")
+
+    def _result(self, out: list[StreamingData]) -> Parsed:
+        machine = self._machine
+        if self._splitter.found == "missing":
+            machine.note("no_reasoning")
+        if self.documents == "all":
+            has_data = bool(self._list)
+            data: Any = self._list if has_data else None
+        else:
+            tree = machine.tree(MISSING)
+            has_data = tree is not MISSING
+            data = tree if has_data else None
+        found = has_data or not self.keep_data and machine.started
+        return Parsed(
+            data=data,
+            has_data=has_data,
+            complete=found and not self._incomplete and (machine.closed or self.documents == "all"),
+            incomplete=tuple(self._incomplete),
+            diagnostics=tuple(machine.diagnostics),
+            diagnostic_count=machine.diagnostic_count,
+            reasoning=self._thoughts.text(),
+            text=self._answer.text(),
+            events=tuple(out),
+        )
+
+    # ------------------------------------------------------------------------------------------------------------------ copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def __copy__(self) -> StreamParser:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StreamParser:
+        other = StreamParser.__new__(StreamParser)
+        other.__setstate__({name: copy.deepcopy(value, memo) for name, value in self.__getstate__().items()})
+        return other
+
+
+class TextLog:
+    """Text that arrives in small pieces: kept in blocks, and handed out as it comes. `keep` False keeps only what was not taken yet."""
+
+    __slots__ = ("_blocks", "_keep", "_taken", "_waiting", "recent")
+
+    def __init__(self, keep: bool = True) -> None:
+        self.recent: list[str] = []
+        self._blocks: list[str] = []
+        self._waiting: list[str] = []  # compacted, but not taken yet
+        self._taken = 0  # how many of `recent` were taken
+        self._keep = keep
+
+    @property
+    def empty(self) -> bool:
+        """True when there never was any text."""
+        return not self.recent and not self._blocks
+
+    def append(self, text: str) -> None:
+        """Add a piece."""
+        self.recent.append(text)
+        if len(self.recent) > _BLOCK:
+            self.compact()
+
+    def compact(self) -> None:
+        """Join the small pieces: one long string takes far less memory than many short ones."""
+        self._waiting.append("".join(self.recent[self._taken :]))
+        if self._keep:
+            self._blocks.append("".join(self.recent))
+        else:
+            self._blocks[:] = [""]
+        self.recent.clear()
+        self._taken = 0
+
+    def take(self) -> str:
+        """The text since the last call."""
+        text = "".join((*self._waiting, *self.recent[self._taken :])) if self._waiting else "".join(self.recent[self._taken :])
+        self._waiting.clear()
+        self._taken = len(self.recent)
+        return text
+
+    def take_all(self) -> str:
+        """The whole text, which is then no longer here."""
+        text = self.text()
+        self.__init__(self._keep)  # type: ignore[misc]  # the same as new
+        return text
+
+    def text(self) -> str:
+        """The whole text (without `keep`: the end of it)."""
+        return "".join((*self._blocks, *self.recent))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def lone_scalar(answer: str) -> str:
+    """The answer without white space and fence, where it may be one scalar alone; else the empty string."""
+    match = _LONE.fullmatch(answer)
+    text = match["text"] if match is not None else ""
+    return text if text and (text[0] in "\"'-+.0123456789" or text in _WORDS) else ""
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"unknown {name} {value!r}", expected=", ".join(allowed))

@@ -1,0 +1,537 @@
+"""pydantic -> Shape.
+
+What is read is pydantic's own core schema, the tree that its validators are built from, so aliases, constraints, discriminators, generics
+and recursive models are what pydantic says they are. Each field is checked by a validator made from its own part of that tree.
+
+A container is checked in two ways. Where only its own rules are left (its children were checked when they closed), its part of the tree
+is used with every child replaced by "any": pydantic makes the model from the typed children, runs the model's own validators and fills the
+defaults, and no field is validated twice. Where code runs before the fields (`mode="before"`, `"wrap"` or `"plain"` validators, an
+`__init__` of its own), the children mean nothing before that code has run: such a value is checked whole, when it closes.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import PydanticOmit, PydanticUseDefault, PydanticUndefined, SchemaValidator
+
+from .markers import ENSURE_KEY, HOLD_KEY, REQUIRED_KEY
+from .shape import (
+    KINDS,
+    Check,
+    Checked,
+    Default,
+    Items,
+    Kind,
+    Lazy,
+    Members,
+    Property,
+    Shape,
+    Tag,
+    accept,
+    kind_of,
+    union,
+)
+
+Core = dict[str, Any]
+"""One node of a core schema."""
+
+_ANY: Core = {"type": "any"}
+
+
+class CoreCheck:
+    """Checks with the validator of one part of a core schema; it is built when it is first used."""
+
+    __slots__ = ("_assigning", "_config", "_definitions", "_schema", "_validator")
+
+    def __init__(self, schema: Core, config: Core | None, definitions: dict[str, Core] | None = None) -> None:
+        self._schema = schema
+        self._config = config
+        self._definitions = definitions
+        self._validator: SchemaValidator | None = None
+        self._assigning: SchemaValidator | None = None
+
+    def _build(self, schema: Core) -> SchemaValidator:
+        if self._definitions:
+            schema = {"type": "definitions", "schema": schema, "definitions": list(self._definitions.values())}
+        return SchemaValidator(schema, self._config)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
+        try:
+            if context is None:
+                if self._validator is None:
+                    self._validator = self._build(self._schema)
+                return Checked(self._validator.validate_python(value))
+            # A validator that looks at `info.data` or `info.field_name` works inside a model only. Assigning one field of a bare set of
+            # fields gives it both, and runs nothing else.
+            name, earlier = context
+            if self._assigning is None:
+                field = {"type": "model-field", "schema": self._schema}
+                self._assigning = self._build({"type": "model-fields", "fields": {name: field}})
+            return Checked(self._assigning.validate_assignment(earlier, name, value)[0][name])
+        except ValidationError as error:
+            strip = 0 if context is None else 1
+            return Checked(
+                None, tuple({**details, "loc": details["loc"][strip:]} for details in error.errors(include_url=False))
+            )
+        except (PydanticUseDefault, PydanticOmit):
+            return Checked(None, (), True)
+        except RecursionError:
+            return Checked(None, (_crash("recursion_loop", "Too deeply nested to be checked", value),))
+        except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything; the stream goes on
+            message = f"The validator raised {type(error).__name__}: {error}"
+            return Checked(None, (_crash("validator_error", message, value),))
+
+
+def _crash(code: str, message: str, value: Any) -> dict[str, Any]:
+    return {"type": code, "loc": (), "msg": message, "input": value}
+
+
+class Chain:
+    """Checks one after the other, each on the value that the one before gave."""
+
+    __slots__ = ("_first", "_then")
+
+    def __init__(self, first: Check, then: Check) -> None:
+        self._first = first
+        self._then = then
+
+    def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
+        checked = self._first(value, context)
+        return checked if checked.errors or checked.whole else self._then(checked.value, context)
+
+
+def shape_of(schema: Core) -> Shape:
+    """The shape of a whole core schema (`TypeAdapter(...).core_schema`)."""
+    return _Compiler().shape(schema, None)
+
+
+_STRING: frozenset[Kind] = frozenset({"string"})
+_LIKE_NUMBER: frozenset[Kind] = frozenset({"number", "string", "boolean"})
+_LIKE_DATE: frozenset[Kind] = frozenset({"string", "number"})
+_NUMBER: frozenset[Kind] = frozenset({"number"})
+_NONE: frozenset[Kind] = frozenset()
+
+# Kinds that the lax validator of a scalar may take, and those whose JSON value is already the typed value. More kinds than the validator
+# really takes do no harm (it has the last word when the value closes); fewer would report a right value as wrong.
+_SCALARS: dict[str, tuple[frozenset[Kind], frozenset[Kind]]] = {
+    "none": (frozenset({"null"}), frozenset({"null"})),
+    "bool": (_LIKE_NUMBER, frozenset({"boolean"})),
+    "int": (_LIKE_NUMBER, _NUMBER),
+    "float": (_LIKE_NUMBER, _NUMBER),
+    "decimal": (_LIKE_NUMBER, _NONE),
+    "complex": (_LIKE_NUMBER, _NONE),
+    "bytes": (_STRING, _NONE),
+    "date": (_LIKE_DATE, _NONE),
+    "time": (_LIKE_DATE, _NONE),
+    "datetime": (_LIKE_DATE, _NONE),
+    "timedelta": (_LIKE_DATE, _NONE),
+    "uuid": (_STRING, _NONE),
+    "url": (_STRING, _NONE),
+    "multi-host-url": (_STRING, _NONE),
+    "json": (_STRING, _NONE),
+}
+
+_SEQUENCES = frozenset({"list", "set", "frozenset", "tuple"})
+_FIELDS = frozenset({"model-fields", "dataclass-args", "typed-dict"})
+# Nodes that only hand over to the schema inside; code or choices of theirs keep the children from being checked on their own.
+_OPAQUE = frozenset({"function-before", "function-wrap", "function-plain", "chain", "lax-or-strict", "json-or-python", "custom-error"})
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.definitions: dict[str, Core] = {}
+        self.known: dict[str, Shape] = {}
+
+    def shape(self, schema: Core, config: Core | None) -> Shape:
+        shape = self._shape(schema, config)
+        metadata = schema.get("metadata") or {}
+        if metadata.get(HOLD_KEY):
+            shape = _held(shape)
+        if metadata.get(REQUIRED_KEY):
+            shape = shape.but(must=True)
+        if metadata.get(ENSURE_KEY):
+            shape = shape.but(ensure=metadata[ENSURE_KEY])
+        return shape
+
+    def _shape(self, schema: Core, config: Core | None) -> Shape:
+        kind: str = schema["type"]
+        if kind == "definitions":
+            self.definitions.update({definition["ref"]: definition for definition in schema["definitions"]})
+            return self.shape(schema["schema"], config)
+        if kind == "definition-ref":
+            ref = schema["schema_ref"]
+            if ref not in self.known:
+                self.known[ref] = self.shape(self.definitions[ref], None)
+            return self.known[ref]
+        if kind in _SCALARS:
+            kinds, plain = _SCALARS[kind]
+            return Shape(title=kind, kinds=kinds, plain=plain, hold="string" in kinds, check=self._check(schema, config))
+        if kind == "str":
+            return self._text(schema, config)
+        if kind in ("literal", "enum"):
+            return self._choice(schema, config)
+        if kind == "default":
+            inner = self.shape(schema["schema"], config)
+            if schema.get("on_error", "raise") != "raise":
+                return inner.but(check=self._check(schema, config), compose=None, kinds=KINDS, facts=None)
+            return inner if _is_container(inner) else inner.but(check=self._check(schema, config))
+        if kind == "nullable":
+            inner = self.shape(schema["schema"], config)
+            null = Shape(title="null", kinds=frozenset({"null"}), plain=frozenset({"null"}))
+            return union(f"{inner.title} | null", [inner, null], self._check(schema, config))
+        if kind == "union":
+            choices = [choice[0] if isinstance(choice, tuple) else choice for choice in schema["choices"]]
+            options = [self.shape(choice, config) for choice in choices]
+            return union(" | ".join(option.title for option in options), options, self._check(schema, config))
+        if kind == "tagged-union":
+            return self._tagged(schema, config)
+        if kind == "function-after":
+            inner = self.shape(schema["schema"], config)
+            return self._wrapped(inner, schema, {**_bare(schema), "schema": _ANY}, config)
+        if kind == "model":
+            return self._model(schema, config)
+        if kind == "dataclass":
+            return self._object(schema, schema["schema"], schema.get("config"), schema["cls"])
+        if kind == "typed-dict":
+            return self._object(schema, schema, schema.get("config") or config, None)
+        if kind == "dict":
+            return self._dict(schema, config)
+        if kind in _SEQUENCES:
+            return self._array(schema, config)
+        return self._opaque(schema, config)
+
+    def _check(self, schema: Core, config: Core | None) -> CoreCheck:
+        return CoreCheck(schema, config, self.definitions if _uses_definitions(schema) else None)
+
+    def _text(self, schema: Core, config: Core | None) -> Shape:
+        settings = config or {}
+        changed = any(
+            schema.get(name) or settings.get(f"str_{name}") for name in ("strip_whitespace", "to_lower", "to_upper")
+        )
+        pattern = schema.get("pattern")
+        maximum = schema.get("max_length", settings.get("str_max_length"))
+        numbers = schema.get("coerce_numbers_to_str", settings.get("coerce_numbers_to_str"))
+        check = self._check(schema, config)
+        return Shape(
+            title="str",
+            kinds=frozenset({"string", "number"}) if numbers else _STRING,
+            plain=_STRING,
+            check=check,
+            facts=check,
+            # What is compared is the text after these changes: nothing can be said of it while it grows.
+            pattern=pattern if isinstance(pattern, str) and not changed else None,
+            max_length=None if changed else maximum,
+        )
+
+    def _choice(self, schema: Core, config: Core | None) -> Shape:
+        literal = schema["type"] == "literal"
+        values = [
+            member.value if isinstance(member, enum.Enum) else member
+            for member in (schema["expected"] if literal else schema["members"])
+        ]
+        check = self._check(schema, config)
+        kinds = {kind_of(value) for value in values if value is None or isinstance(value, (str, int, float, bool))}
+        if kinds & {"number", "boolean"}:
+            kinds |= {"number", "boolean"}  # 1, 1.0 and true are one dictionary key
+            if not literal:
+                kinds.add("string")  # an enum of numbers takes a number written as a string
+        # `missing` and other members (tuples, ...) may take values that cannot be told from here.
+        closed = bool(kinds) and (literal or not schema.get("missing")) and all(isinstance(value, str) for value in values)
+        return Shape(
+            title=" | ".join(repr(value) for value in values) if literal else schema["cls"].__name__,
+            kinds=frozenset(kinds) if literal or (not schema.get("missing") and kinds) else KINDS,
+            plain=frozenset(kinds) if literal else _NONE,
+            hold=True,
+            check=check,
+            facts=check if closed else None,
+            choices=frozenset(str(value) for value in values) if closed else None,
+        )
+
+    def _wrapped(self, inner: Shape, schema: Core, shell: Core, config: Core | None) -> Shape:
+        """`inner` with one layer round it: `shell` is that layer alone, `schema` the layer with what is inside."""
+        whole = self._check(schema, config)
+        layer = CoreCheck(shell, config)
+        if inner.options:
+            options = tuple(
+                option.but(check=Chain(option.check, layer), compose=option.compose and Chain(option.compose, layer))
+                if not option.options
+                else self._wrapped(option, schema, shell, config)
+                for option in inner.options
+            )
+            return inner.but(options=options, check=whole)
+        if inner.compose is not None and _is_container(inner):
+            return inner.but(check=whole, compose=Chain(inner.compose, layer))
+        return inner.but(check=whole)
+
+    def _tagged(self, schema: Core, config: Core | None) -> Shape:
+        choices = {value: choice for value, choice in schema["choices"].items() if isinstance(choice, dict)}
+        shapes = [self.shape(choice, config) for choice in choices.values()]
+        discriminator = schema["discriminator"]
+        keys: tuple[str, ...] = ()
+        if isinstance(discriminator, str):
+            keys = (discriminator,)
+        elif isinstance(discriminator, list) and all(len(path) == 1 for path in discriminator):
+            keys = tuple(path[0] for path in discriminator)
+        objects = bool(keys) and all(shape.kinds == {"object"} for shape in shapes)
+        by_value = {value.value if isinstance(value, enum.Enum) else value: index for index, value in enumerate(choices)}
+        return union(
+            " | ".join(shape.title for shape in shapes),
+            shapes,
+            self._check(schema, config),
+            tag=Tag(keys=keys, choices=by_value) if objects else None,
+        )
+
+    def _model(self, schema: Core, config: Core | None) -> Shape:
+        own = schema.get("config") or config
+        inner = schema["schema"]
+        if schema.get("root_model"):
+            shape = self.shape(inner, own)
+            if schema.get("custom_init"):
+                shape = shape.but(check=self._check(schema, config), compose=None)
+            else:
+                shape = self._wrapped(shape, schema, {**_bare(schema), "schema": _ANY}, own)
+            return shape.but(roots=(*shape.roots, schema["cls"]), title=schema["cls"].__name__)
+        return self._object(schema, inner, own, schema["cls"])
+
+    def _object(self, schema: Core, fields: Core, own: Core | None, model: type | None) -> Shape:
+        """An object with named fields: `schema` is all of it, `fields` the part with the fields."""
+        title = model.__name__ if model else schema.get("cls_name") or getattr(schema.get("cls"), "__name__", "object")
+        check = self._check(schema, own)
+        composable = not schema.get("custom_init")
+        kinds: frozenset[Kind] = frozenset({"object"})
+        while fields["type"] not in _FIELDS:
+            # Code of the model's runs before its fields are looked at, and may take anything.
+            composable, kinds = False, KINDS
+            if "schema" not in fields:
+                return Shape(title=title, check=check, compose=None, plain=_NONE)
+            fields = fields["schema"]
+        listed = _listed(fields)
+        if any(not _is_flat(field.get("validation_alias")) or _validates_default(field["schema"], own) for _, field in listed):
+            composable = False
+        compose: Check | None = None
+        structure: Check | None = None
+        if composable:
+            bare = _without_children(fields)
+            structure = CoreCheck(bare, own)
+            compose = CoreCheck({**_bare(schema), "schema": bare}, own) if schema is not fields else structure
+        return Shape(
+            title=title,
+            kinds=kinds,
+            plain=_NONE if model else frozenset({"object"}),
+            check=check,
+            compose=compose,
+            structure=structure,
+            members=Lazy(lambda: self._members(fields, own, model)),
+        )
+
+    def _members(self, fields: Core, own: Core | None, model: type | None) -> Members:
+        settings = own or {}
+        by_name = settings.get("validate_by_name") or settings.get("populate_by_name")
+        by_alias = settings.get("validate_by_alias", True)
+        properties: list[Property] = []
+        partial = fields["type"] == "typed-dict" and not fields.get("total", True)
+        for index, (name, field) in enumerate(_listed(fields)):
+            if field.get("init") is False:
+                continue
+            schema = field["schema"]
+            default = _default(schema)
+            required = field.get("required", not partial) if fields["type"] == "typed-dict" else default is None
+            properties.append(
+                Property(
+                    name=name,
+                    keys=_keys(name, field.get("validation_alias"), by_name=bool(by_name), by_alias=bool(by_alias)),
+                    shape=self.shape(schema, own),
+                    required=required and default is None,
+                    default=default or Default(),
+                    index=index,
+                    needs_context=_needs_context(schema, self.definitions),
+                )
+            )
+        behaviour = fields.get("extra_behavior") or settings.get("extra_fields_behavior") or "ignore"
+        extras = fields.get("extras_schema")
+        return Members(
+            fields=tuple(properties),
+            extra=self.shape(extras, own) if extras and behaviour == "allow" else None,
+            forbid_extra=behaviour == "forbid",
+            model=model,
+        )
+
+    def _dict(self, schema: Core, config: Core | None) -> Shape:
+        values = schema.get("values_schema")
+        return Shape(
+            title="dict",
+            kinds=frozenset({"object"}),
+            plain=frozenset({"object"}),
+            check=self._check(schema, config),
+            compose=CoreCheck({**_bare(schema), "values_schema": _ANY}, config),
+            members=Lazy(lambda: Members(extra=self.shape(values, config) if values else None)),
+        )
+
+    def _array(self, schema: Core, config: Core | None) -> Shape:
+        inner = schema.get("items_schema")
+        variadic = schema.get("variadic_item_index")
+
+        def items() -> Items:
+            if not isinstance(inner, list):
+                return Items(rest=self.shape(inner, config) if inner else None)
+            shapes = [self.shape(item, config) for item in inner]
+            if variadic is None:
+                return Items(prefix=tuple(shapes), closed=True)
+            # What follows the variadic part is known only when the array is closed: unless nothing follows, nothing is said about it.
+            return Items(prefix=tuple(shapes[:variadic]), rest=shapes[variadic] if variadic == len(shapes) - 1 else None)
+
+        open_ended = isinstance(inner, list) and variadic is not None and variadic < len(inner) - 1
+        bare: Core = {**_bare(schema), "items_schema": [_ANY for _ in inner] if isinstance(inner, list) else _ANY}
+        return Shape(
+            title=schema["type"],
+            kinds=frozenset({"array"}),
+            plain=frozenset({"array"}) if schema["type"] == "list" else _NONE,
+            check=self._check(schema, config),
+            compose=None if open_ended else CoreCheck(bare, config),
+            items=Lazy(items),
+        )
+
+    def _opaque(self, schema: Core, config: Core | None) -> Shape:
+        """A value that only its own validator can judge. What is inside still says how it is shown."""
+        kind = schema["type"]
+        check = self._check(schema, config)
+        inner: Core | None = None
+        if kind in _OPAQUE:
+            steps = schema.get("steps")
+            inner = schema.get("schema") or schema.get("lax_schema") or schema.get("python_schema") or (steps and steps[0])
+        if inner is None:
+            text = kind == "any"
+            return Shape(title=kind, check=check, compose=accept if text else None, plain=KINDS if text else _NONE)
+        shape = self.shape(inner, config)
+        same = kind in ("custom-error", "lax-or-strict")
+        return shape.but(
+            check=check,
+            compose=None,
+            structure=None,
+            kinds=shape.kinds if same else KINDS,
+            # These two stand for types that JSON has not (a path, a deque): what is written is not yet the value.
+            plain=_NONE if kind in ("lax-or-strict", "json-or-python") else shape.plain,
+            # Code that runs first may change the text, and chooses among alternatives for itself.
+            options=shape.options if same else (),
+            tag=None,
+            facts=None,
+            choices=None,
+            pattern=None,
+            max_length=None,
+        )
+
+
+def _held(shape: Shape) -> Shape:
+    return shape.but(hold=True, options=tuple(_held(option) for option in shape.options))
+
+
+def _is_container(shape: Shape) -> bool:
+    return shape.members is not None or shape.items is not None or any(_is_container(option) for option in shape.options)
+
+
+def _bare(schema: Core) -> Core:
+    return {key: value for key, value in schema.items() if key not in ("ref", "serialization", "metadata")}
+
+
+def _listed(fields: Core) -> list[tuple[str, Core]]:
+    listed = fields["fields"]
+    return list(listed.items()) if isinstance(listed, dict) else [(field["name"], field) for field in listed]
+
+
+def _without_children(fields: Core) -> Core:
+    """The fields with their names, aliases and defaults, and `any` for each value."""
+
+    def emptied(field: Core) -> Core:
+        schema = field["schema"]
+        return {**field, "schema": {**_bare(schema), "schema": _ANY} if schema["type"] == "default" else _ANY}
+
+    listed = fields["fields"]
+    bare = _bare(fields)
+    bare["fields"] = {name: emptied(field) for name, field in listed.items()} if isinstance(listed, dict) else [emptied(f) for f in listed]
+    if bare.get("extras_schema"):
+        bare["extras_schema"] = _ANY
+    bare.pop("computed_fields", None)
+    return bare
+
+
+def _is_flat(alias: Any) -> bool:
+    """True where the alias names keys of the object itself, not places deeper inside."""
+    if alias is None or isinstance(alias, str):
+        return True
+    paths = alias if alias and isinstance(alias[0], list) else [alias]
+    return all(len(path) == 1 for path in paths)
+
+
+def _keys(name: str, alias: Any, *, by_name: bool, by_alias: bool) -> tuple[str, ...]:
+    keys: list[str] = []
+    if alias is None:
+        keys = [name]
+    elif by_alias:
+        if isinstance(alias, str):
+            keys = [alias]
+        else:
+            paths = alias if alias and isinstance(alias[0], list) else [alias]
+            keys = [path[0] for path in paths if len(path) == 1]
+    if (by_name or not by_alias) and name not in keys:
+        keys.append(name)
+    return tuple(keys)
+
+
+def _default(schema: Core) -> Default | None:
+    if schema["type"] != "default":
+        return None
+    if "default" in schema:
+        return Default(schema["default"] is not PydanticUndefined, schema["default"])
+    factory = schema.get("default_factory")
+    return Default() if schema.get("default_factory_takes_data") or factory is None else Default(True, None, factory)
+
+
+def _validates_default(schema: Core, own: Core | None) -> bool:
+    return schema["type"] == "default" and bool(schema.get("validate_default", (own or {}).get("validate_default")))
+
+
+def _inside(schema: Core) -> list[Core]:
+    """The schemas directly inside one."""
+    found: list[Core] = []
+    for key in ("schema", "items_schema", "values_schema", "keys_schema", "lax_schema", "strict_schema", "json_schema", "python_schema"):
+        inner = schema.get(key)
+        found.extend(inner if isinstance(inner, list) else [inner] if isinstance(inner, dict) else [])
+    for key in ("choices", "steps", "fields", "extras_schema", "arguments_schema", "return_schema"):
+        inner = schema.get(key)
+        listed = list(inner.values()) if isinstance(inner, dict) and "type" not in inner else inner if isinstance(inner, list) else [inner]
+        found.extend(choice[0] if isinstance(choice, tuple) else choice for choice in listed if isinstance(choice, (dict, tuple)))
+    return found
+
+
+def _uses_definitions(schema: Core) -> bool:
+    work = [schema]
+    while work:
+        node = work.pop()
+        if node.get("type") == "definition-ref":
+            return True
+        work.extend(_inside(node))
+    return False
+
+
+def _needs_context(schema: Core, definitions: dict[str, Core]) -> bool:
+    """True where a validator of this field wants to know the field's name or the fields before it."""
+    work, seen = [schema], set[str]()
+    while work:
+        node = work.pop()
+        kind = node.get("type")
+        if kind in _FIELDS:
+            continue  # fields of its own
+        if kind == "definition-ref":
+            ref = node["schema_ref"]
+            if ref not in seen:
+                seen.add(ref)
+                work.append(definitions[ref])
+            continue
+        function = node.get("function")
+        if isinstance(function, dict) and function.get("type") == "with-info":
+            return True
+        work.extend(_inside(node))
+    return False

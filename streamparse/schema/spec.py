@@ -1,0 +1,230 @@
+"""Output: what the caller wants the model's answer to be, in any of the ways it can be said.
+
+* a pydantic model, a dataclass, a TypedDict, any annotation that pydantic's `TypeAdapter` accepts, or a `TypeAdapter`;
+* a dict or list specification: `{"title": (str, "Short title", True), "tips": [{"text": (str, "One tip", "not_null")}]}`;
+* `JsonSchema({...})`.
+
+In a dict specification a leaf is a type, or `(type, description, ensure)`. `ensure` True: the key must be there; `"not_null"`: and must not
+be null. A leaf that is not ensured may be missing or null. The type may be a name (`"string"`, `"int"`), an annotation, or a nested
+specification. Keys that are not listed are kept. `[leaf]` is a list of such leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Optional, cast
+
+from pydantic import ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from pydantic_core import SchemaError as CoreSchemaError
+from typing_extensions import NotRequired, Required, TypedDict
+
+from ..errors import SchemaError
+from ..paths import Part, Parts, format_path
+from . import core, json_schema
+from .json_schema import JsonSchema
+from .markers import Ensured
+from .shape import ErrorDetails, Members, Shape, kind_of
+
+TYPE_NAMES: dict[str, Any] = {
+    "any": Any, "array": list, "bool": bool, "boolean": bool, "dict": dict, "float": float, "int": int, "integer": int, "list": list,
+    "number": float, "object": dict, "str": str, "string": str,
+}  # fmt: skip
+"""Names that a dict specification may give instead of a type (any case)."""
+
+
+class Output:
+    """A compiled output specification: `shape` to walk, `validate` for the final data, `json_schema` for the model's service.
+
+    `spec` is what was given. Pickles by it.
+    """
+
+    def __init__(self, spec: Any, shape: Shape, adapter: TypeAdapter[Any] | None, describing: TypeAdapter[Any] | None) -> None:
+        self.spec = spec
+        self.shape = shape
+        self._adapter = adapter
+        self._describing = describing
+
+    def validate(self, data: Any) -> Any:
+        """The final object: what `TypeAdapter(spec).validate_python(data)` gives; for a `JsonSchema` the data itself.
+
+        Raises `SchemaError` (code `invalid_value`) with pydantic's error details in `errors`.
+        """
+        if self._adapter is None:
+            errors = self.shape.check(data).errors
+            if errors:
+                raise invalid_value(errors)
+            return data
+        try:
+            return self._adapter.validate_python(data)
+        except ValidationError as error:
+            raise invalid_value(tuple(cast("list[ErrorDetails]", error.errors(include_url=False)))) from error
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the output, by alias, as a new dict."""
+        if self._describing is None:
+            return dict(self.spec)
+        return self._describing.json_schema(by_alias=True, mode="validation")
+
+    def missing(self, data: Any) -> tuple[str, ...]:
+        """Paths that had to be there and are not: required fields, and what a dict specification ensures."""
+        return tuple(format_path(parts) for parts in _missing(self.shape, data))
+
+    def __reduce__(self) -> tuple[Callable[[Any], Output], tuple[Any]]:
+        return compile_output, (self.spec,)
+
+
+def invalid_value(errors: tuple[ErrorDetails, ...]) -> SchemaError:
+    """The error for data that does not fit."""
+    first = errors[0]
+    path = format_path(first["loc"])
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return SchemaError(f"{path or 'the answer'}: {first['msg']}{more}", code="invalid_value", path=path, errors=errors)
+
+
+_compiled: dict[Any, Output] = {}
+
+
+def compile_output(spec: Any) -> Output:
+    """The `Output` of a specification. Raises `SchemaError` naming the place where it cannot be used."""
+    if isinstance(spec, Output):
+        return spec
+    try:
+        known = _compiled.get(spec)
+    except TypeError:  # a dict, a list
+        return _compile(spec)
+    if known is None:
+        if len(_compiled) >= 256:  # made on the fly, again and again: do not keep them all
+            _compiled.clear()
+        known = _compiled[spec] = _compile(spec)
+    return known
+
+
+def _compile(spec: Any) -> Output:
+    if isinstance(spec, JsonSchema):
+        return Output(spec, json_schema.shape_of(spec), None, None)
+    if isinstance(spec, TypeAdapter):
+        adapter = cast("TypeAdapter[Any]", spec)
+        return Output(adapter, core.shape_of(cast("dict[str, Any]", adapter.core_schema)), adapter, adapter)
+    if isinstance(spec, (dict, list, tuple)):
+        _refuse_json_schema(cast("Any", spec))
+        adapter, shape = _adapter(_annotation(spec, "output", lenient=True))
+        return Output(spec, shape, adapter, TypeAdapter(_annotation(spec, "output", lenient=False)))
+    adapter, shape = _adapter(spec)
+    return Output(spec, shape, adapter, adapter)
+
+
+def _adapter(annotation: Any) -> tuple[TypeAdapter[Any], Shape]:
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        return adapter, core.shape_of(cast("dict[str, Any]", adapter.core_schema))
+    except (PydanticUserError, PydanticSchemaGenerationError, PydanticUndefinedAnnotation, CoreSchemaError, NameError, TypeError) as error:
+        raise SchemaError(
+            f"output {annotation!r} cannot be used: {error}",
+            hint="Give a pydantic model, a dataclass, a TypedDict, an annotation, a dict or list specification, or JsonSchema({...}).",
+        ) from error
+
+
+def _refuse_json_schema(spec: Any) -> None:
+    if isinstance(spec, dict) and (
+        "$schema" in spec or "$ref" in spec or "$defs" in spec or (isinstance(spec.get("type"), str) and ("properties" in spec or "items" in spec))
+    ):
+        raise SchemaError("output looks like a JSON Schema, but is a plain dict", hint="Write output=JsonSchema({...}).")
+
+
+def _annotation(spec: Any, place: str, *, lenient: bool) -> Any:
+    """A specification as an annotation. `lenient`: what is not ensured to be non-null may be null (the JSON Schema does not say so)."""
+    kind, description, ensure = _leaf(spec, place)
+    if isinstance(kind, str):
+        if kind.lower() not in TYPE_NAMES:
+            raise SchemaError(f"unknown type {kind!r} at {place}", expected=", ".join(sorted(TYPE_NAMES)))
+        kind = TYPE_NAMES[kind.lower()]
+    elif isinstance(kind, dict):
+        kind = _typed_dict(cast("dict[Any, Any]", kind), place, lenient=lenient)
+    elif isinstance(kind, list):
+        items = cast("list[Any]", kind)
+        if len(items) != 1:
+            raise SchemaError(f"the list at {place} must hold one specification, for all its items; it holds {len(items)}")
+        kind = list[_annotation(items[0], f"{place}[*]", lenient=lenient)]  # type: ignore[misc]
+    if lenient and ensure != "not_null" and place != "output":
+        kind = Optional[kind]
+    extras = ([Field(description=description)] if description else []) + ([Ensured(ensure)] if ensure else [])
+    for extra in extras:
+        kind = Annotated[kind, extra]
+    return kind
+
+
+def _leaf(spec: Any, place: str) -> tuple[Any, str | None, str | None]:
+    if not isinstance(spec, tuple):
+        return spec, None, None
+    leaf = cast("tuple[Any, ...]", spec)
+    if not 1 <= len(leaf) <= 3:
+        raise SchemaError(f"the leaf at {place} must be (type, description, ensure), got {len(leaf)} values")
+    kind, description, ensure = (*leaf, None, None)[:3]
+    if description is not None and not isinstance(description, str):
+        raise SchemaError(f"the description at {place} must be a str, got {description!r}")
+    if ensure not in (None, True, False, "not_null"):
+        raise SchemaError(f"ensure at {place} must be True or 'not_null', got {ensure!r}")
+    return kind, description, "not_null" if ensure == "not_null" else "present" if ensure else None
+
+
+def _typed_dict(spec: dict[Any, Any], place: str, *, lenient: bool) -> Any:
+    fields: dict[str, Any] = {}
+    for key, value in spec.items():
+        if not isinstance(key, str):
+            raise SchemaError(f"keys at {place} must be str, got {key!r}")
+        inside = format_path((key,)) if place == "output" else f"{place}{'' if format_path((key,)).startswith('[') else '.'}{format_path((key,))}"
+        annotation = _annotation(value, inside, lenient=lenient)
+        fields[key] = Required[annotation] if _is_ensured(value) else NotRequired[annotation]
+    made: Any = TypedDict("object", fields)  # type: ignore[operator]
+    made.__pydantic_config__ = ConfigDict(extra="allow") if lenient else ConfigDict()
+    return made
+
+
+def _is_ensured(spec: Any) -> bool:
+    """True where this key has to be there: it is ensured, or something is that can only stand inside it."""
+    work = [spec]
+    while work:
+        node = work.pop()
+        if isinstance(node, tuple):
+            leaf = cast("tuple[Any, ...]", node)
+            if len(leaf) == 3 and leaf[2]:
+                return True
+            work.append(leaf[0] if leaf else None)
+        elif isinstance(node, dict):
+            work.extend(cast("dict[Any, Any]", node).values())
+        elif isinstance(node, list):
+            work.extend(cast("list[Any]", node))
+    return False
+
+
+def _missing(shape: Shape, data: Any) -> list[Parts]:
+    found: list[Parts] = []
+    work: list[tuple[Parts, Shape, Any]] = [((), shape, data)]
+    while work:
+        parts, shape, value = work.pop()
+        if value is None:
+            if shape.ensure == "not_null":
+                found.append(parts)
+            continue
+        shape = _chosen(shape.resolve(kind_of(value)), value)
+        steps: list[tuple[Part, Any]] = []
+        if isinstance(value, dict):
+            members = shape.members.get() if shape.members else Members()
+            found.extend((*parts, prop.keys[0]) for prop in members.fields if prop.required and not any(key in value for key in prop.keys))
+            steps = list(cast("dict[str, Any]", value).items())
+        elif isinstance(value, list):
+            steps = list(enumerate(cast("list[Any]", value)))
+        for part, item in reversed(steps):
+            inside = shape.child(part)
+            if inside is not None:
+                work.append(((*parts, part), inside, item))
+    return found
+
+
+def _chosen(shape: Shape, value: Any) -> Shape:
+    if shape.tag is not None and isinstance(value, dict):
+        for key in shape.tag.keys:
+            if key in value:
+                return shape.choose(value[key]) or shape
+    return shape

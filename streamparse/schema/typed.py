@@ -1,0 +1,427 @@
+"""TypedTree: the document's values as their types, built from the events as they come.
+
+Rules. A value is checked once, when it closes, and never before. A container is made from its typed children; where that is not possible
+(code of the model's runs first, a union that only the whole value decides) it is checked whole, and its children are not checked on their
+own. Only the open values - one chain from the root - are kept as nodes: what is closed is its typed value, so a snapshot costs what the
+open chain costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import SchemaError
+from ..paths import Part, Parts, format_path
+from .partial import HIDDEN, present, wrap_roots
+from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, Shape, Tag
+
+if TYPE_CHECKING:
+    from ..machine import StreamingData
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A value that does not fit the output specification.
+
+    `errors` are pydantic's error details (`type`, `loc`, `msg`, `input`, `ctx`), `loc` counted from the root of the document. `value` is
+    what did not fit: of an `early` report the text so far, up to the character that made it wrong.
+    """
+
+    path: str
+    parts: Parts
+    errors: tuple[ErrorDetails, ...]
+    value: Any
+    early: bool = False
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in words."""
+        return "; ".join(error["msg"] for error in self.errors)
+
+    def to_error(self) -> SchemaError:
+        """The error to raise for it (code `invalid_value`)."""
+        return SchemaError(f"{self.path or 'the answer'}: {self.message}", code="invalid_value", path=self.path, errors=self.errors)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for `json.dumps` as far as the document's own values are."""
+        errors = [
+            {**error, "loc": list(error["loc"]), **({"ctx": {k: str(v) for k, v in error["ctx"].items()}} if "ctx" in error else {})}
+            for error in self.errors
+        ]
+        return {"path": self.path, "parts": list(self.parts), "errors": errors, "value": self.value, "early": self.early}
+
+
+class Node:
+    """One open value."""
+
+    __slots__ = (
+        "bad", "candidate", "defaults", "failed", "given", "kind", "live", "parts", "pieces", "settled", "shape", "values", "waiting",
+        "whole",
+    )  # fmt: skip
+
+    def __init__(self, parts: Parts, kind: Kind, shape: Shape, *, live: bool) -> None:
+        self.parts = parts
+        self.kind: Kind = kind
+        self.shape = shape.resolve(kind)
+        self.live = live
+        """This value is checked on its own."""
+        self.values: Any = {} if kind == "object" else []
+        """The closed members that can be shown: typed, or as they are."""
+        self.pieces: list[str] = []
+        self.bad = False
+        """A member did not fit."""
+        self.failed = False
+        """The value itself was reported before it closed."""
+        self.whole = False
+        """It turned out that only the whole value can be checked."""
+        self.waiting: list[tuple[Node, Any]] = []
+        """Closed members whose check has to wait: for the discriminator, or for fields defined before them."""
+        self.given: dict[str, Any] = {}
+        self.settled: set[str] = set()
+        self.defaults: dict[str, Any] = {}
+        self.candidate: Shape | None = None
+
+    @property
+    def composing(self) -> bool:
+        """Members are checked on their own."""
+        return self.live and not self.whole and not self.failed and self.shape.compose is not None
+
+    @property
+    def undecided(self) -> Tag | None:
+        """The discriminator that is waited for."""
+        return self.shape.tag if self.live and not self.failed else None
+
+    def property(self, part: Part) -> Property | None:
+        """The field that a key fills."""
+        if self.shape.members is None or not isinstance(part, str):
+            return None
+        return self.shape.members.get().by_key.get(part)
+
+    def store(self, part: Part, value: Any) -> None:
+        """Keep a closed member. `HIDDEN`: it cannot be shown."""
+        if isinstance(part, str):
+            if value is HIDDEN:
+                self.values.pop(part, None)
+            else:
+                self.values[part] = value
+        elif part < len(self.values):
+            self.values[part] = None if value is HIDDEN else value
+        else:
+            self.values.append(None if value is HIDDEN else value)
+
+    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
+        """The open value as it can be shown, with its open member `inner`."""
+        if self.shape.hold:
+            return HIDDEN
+        if self.kind == "string":
+            return wrap_roots(self.shape, self.text()) if "string" in self.shape.plain else HIDDEN
+        if self.kind == "array":
+            items = list(self.values)
+            if inner is not HIDDEN:
+                items.append(inner)
+            return wrap_roots(self.shape, items)
+        if self.kind != "object":
+            return HIDDEN
+        values = self.values
+        if inner is not HIDDEN:
+            values = {**values, part: inner}
+        shape = self.shape
+        if shape.options:
+            self.candidate = _candidate(shape, values) or self.candidate
+            if self.candidate is None:
+                return HIDDEN
+            shape = self.candidate
+        shown = present(shape, values, self.defaults)
+        return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
+
+    def text(self) -> str:
+        """The string so far."""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+
+def _candidate(shape: Shape, values: dict[str, Any]) -> Shape | None:
+    """The one alternative of a union that has all the keys so far."""
+    fitting = [
+        option for option in shape.options if option.members is not None and all(option.members.get().knows(key) for key in values)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+class TypedTree:
+    """Follows the events of one document.
+
+    `feed(event)` returns the node that the event is about. What did not fit is appended to `invalid`; the owner takes it from there.
+    `check=False` builds without checking anything: values are shown as they are.
+    """
+
+    def __init__(self, shape: Shape, *, check: bool = True) -> None:
+        self.shape = shape
+        self.checking = check
+        self.chain: list[Node] = []
+        """The open containers, outermost first."""
+        self.leaf: Node | None = None
+        """The open value that is no container."""
+        self.invalid: list[Invalid] = []
+        self.value: Any = HIDDEN
+        """The root's value once it is closed."""
+        self.valid = False
+        """True once the root is closed and everything fitted."""
+        self._reported: set[Parts] = set()
+        self._path: str | None = None
+
+    def feed(self, event: StreamingData) -> Node | None:
+        """Take one event."""
+        kind = event.event_type
+        if kind == "delta":
+            leaf = self.leaf
+            path = event.path
+            if leaf is None or path != self._path:
+                leaf = self.open(event.parts, cast("Kind", event.kind))
+                self._path = path
+            if leaf.kind == "string":
+                leaf.pieces.append(cast("str", event.delta))
+            return leaf
+        if kind == "done":
+            return self.close(event.parts, cast("Kind", event.kind), event.value)
+        if kind == "start":
+            node = self.open(event.parts, cast("Kind", event.kind))
+            self._path = event.path
+            return node
+        if kind == "reset":
+            self.reset(event.parts)
+        return None
+
+    def open(self, parts: Parts, kind: Kind) -> Node:
+        """A value begins. Containers round it that were not announced are opened too."""
+        chain = self.chain
+        for depth in range(len(chain), len(parts)):
+            chain.append(self._node(parts[:depth], "array" if isinstance(parts[depth], int) else "object"))
+        node = self._node(parts, kind)
+        if kind in CONTAINERS:
+            chain.append(node)
+            self.leaf = None
+        else:
+            self.leaf = node
+        return node
+
+    def _node(self, parts: Parts, kind: Kind) -> Node:
+        parent = self.chain[-1] if self.chain else None
+        if parent is None:
+            node = Node(parts, kind, self.shape, live=self.checking)
+        else:
+            part = parts[-1]
+            shape = parent.shape.child(part)
+            live = parent.composing
+            if live and isinstance(part, str) and parent.shape.forbids(part):
+                details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
+                self.report(parts, (details,), None, early=True)
+                parent.bad = True
+                live = False
+            node = Node(parts, kind, shape or ANYTHING, live=live)
+        if node.live and kind not in node.shape.kinds:
+            self._wrong_kind(node)
+        return node
+
+    def _wrong_kind(self, node: Node) -> None:
+        """A value of a kind that cannot be right. The check has the last word: it may take more than the shape says."""
+        sample = {"string": "", "number": 0, "boolean": True, "null": None, "object": {}, "array": []}[node.kind]
+        errors = node.shape.check(sample).errors
+        if errors:
+            self.fail(node, errors, sample)
+
+    def fail(self, node: Node, errors: tuple[ErrorDetails, ...], value: Any) -> None:
+        """Report an open value that can no longer be right."""
+        node.failed = True
+        self.report(node.parts, errors, value, early=True)
+
+    def close(self, parts: Parts, kind: Kind, value: Any) -> Node:
+        """A value is final."""
+        if kind in CONTAINERS:
+            node = self.open(parts, kind) if len(self.chain) <= len(parts) else self.chain[-1]
+            self.chain.pop()
+        else:
+            leaf = self.leaf
+            node = leaf if leaf is not None and leaf.parts == parts else self.open(parts, kind)
+        self.leaf = None
+        if self.chain:
+            self._settle(self.chain[-1], node, value)
+        else:
+            self._close_root(node, value)
+        return node
+
+    def _close_root(self, node: Node, value: Any) -> None:
+        checked = self._judge(node, value, None) if node.live else None
+        if checked is not None and checked.whole:
+            checked = self._whole(node, value)
+        self.valid = checked is not None and not checked.errors
+        self.value = checked.value if checked is not None and self.valid else self._as_it_is(node, value)
+
+    def _settle(self, parent: Node, node: Node, value: Any) -> None:
+        """`node` closed inside `parent`: check it, now or when it can be checked."""
+        part = node.parts[-1]
+        tag = parent.undecided
+        if tag is not None:
+            parent.store(part, self._as_it_is(node, value))
+            parent.waiting.append((node, value))
+            if part in tag.keys:
+                self._decide(parent, part, value)
+            return
+        if not node.live:
+            parent.store(part, self._as_it_is(node, value))
+            return
+        prop = parent.property(part)
+        if prop is not None and prop.needs_context:
+            parent.store(part, self._as_it_is(node, value))
+            parent.waiting.append((node, value))
+        else:
+            self._finish(parent, node, value, prop, None)
+        if parent.waiting:
+            self._resume(parent)
+
+    def _finish(self, parent: Node, node: Node, value: Any, prop: Property | None, context: dict[str, Any] | None) -> None:
+        checked = self._judge(node, value, None if context is None or prop is None else (prop.name, context))
+        if checked.whole:
+            parent.whole = True
+        fits = not checked.errors and not checked.whole
+        if not fits and not checked.whole:
+            parent.bad = True
+        parent.store(node.parts[-1], checked.value if fits else self._as_it_is(node, value))
+        if prop is not None and parent.shape.members is not None and parent.shape.members.get().needs_context:
+            parent.settled.add(prop.name)
+            if fits:
+                parent.given[prop.name] = checked.value
+
+    def _resume(self, parent: Node) -> None:
+        """Check the waiting members before which, in the order of definition, everything has come."""
+        members = parent.shape.members
+        if members is None:
+            return
+        fields = members.get().fields
+        ready = True
+        while ready and parent.waiting:
+            ready = False
+            for entry in parent.waiting:
+                prop = parent.property(entry[0].parts[-1])
+                if prop is None or all(field.name in parent.settled for field in fields if field.index < prop.index):
+                    parent.waiting.remove(entry)
+                    context = {field.name: parent.given[field.name] for field in fields if field.name in parent.given}
+                    earlier = {name: item for name, item in context.items() if prop is not None and _before(fields, name, prop)}
+                    self._finish(parent, *entry, prop, earlier)
+                    ready = True
+                    break
+
+    def _decide(self, parent: Node, part: Part, value: Any) -> None:
+        """The discriminator is there: from now on `parent` is one alternative, and what came before can be checked."""
+        chosen = parent.shape.choose(value)
+        if chosen is None:
+            checked = parent.shape.check({part: value})
+            if checked.errors:
+                self.fail(parent, checked.errors, {part: value})
+            else:
+                parent.whole = True
+                parent.shape = parent.shape.but(tag=None)
+            return
+        parent.shape = chosen.resolve("object")
+        waiting, parent.waiting = parent.waiting, []
+        for node, raw in waiting:
+            shape = parent.shape.child(node.parts[-1])
+            again = Node(node.parts, node.kind, shape or ANYTHING, live=parent.composing)
+            again.whole = True
+            again.values, again.pieces = node.values, node.pieces
+            if again.live and parent.shape.forbids(node.parts[-1]):
+                again.live = False  # the parent's own check reports it
+            self._settle(parent, again, raw)
+
+    def _judge(self, node: Node, value: Any, context: tuple[str, dict[str, Any]] | None) -> Checked:
+        if node.failed:
+            return Checked(None, ({"type": "reported"},))
+        shape = node.shape
+        if node.kind not in CONTAINERS:
+            checked = shape.check(value, context)
+        elif node.waiting or node.whole or shape.compose is None:
+            checked = shape.check(value, context)
+        elif node.bad:
+            # Its own validators must not see it. What is wrong with its keys can still be told.
+            errors = shape.structure(value).errors if shape.structure is not None else ()
+            self.report(node.parts, errors, value)
+            return Checked(None, ({"type": "reported"},))
+        else:
+            checked = shape.compose(node.values, context)
+            if checked.whole:
+                checked = shape.check(value, context)
+        if checked.errors:
+            self.report(node.parts, checked.errors, value)
+        return checked
+
+    def _whole(self, node: Node, value: Any) -> Checked:
+        return Checked(None, ({"type": "reported"},)) if node.failed else node.shape.check(value)
+
+    def _as_it_is(self, node: Node, value: Any) -> Any:
+        """How a closed value that has no typed value is shown."""
+        if node.kind in CONTAINERS:
+            return node.shown() if not node.shape.hold else HIDDEN
+        return value if node.kind in node.shape.plain and not node.shape.roots else HIDDEN
+
+    def report(self, parts: Parts, errors: tuple[ErrorDetails, ...], value: Any, *, early: bool = False) -> None:
+        """Add what is new in `errors` (their `loc` counted from `parts`) to `invalid`."""
+        groups: dict[Parts, list[ErrorDetails]] = {}
+        for error in errors:
+            loc: Parts = (*parts, *error["loc"])
+            if any(loc[:length] in self._reported for length in range(len(loc) + 1)):
+                continue
+            place = loc if error["type"] in ("missing", "extra_forbidden") and len(loc) == len(parts) + 1 else parts
+            groups.setdefault(place, []).append({**error, "loc": loc})
+        for place, found in groups.items():
+            self._reported.add(place)
+            self.invalid.append(Invalid(format_path(place), place, tuple(found), value, early))
+
+    def reset(self, parts: Parts) -> None:
+        """Forget the value at `parts` and all below it."""
+        self.leaf = None
+        self._path = None
+        self._reported = {place for place in self._reported if place[: len(parts)] != parts}
+        if not parts:
+            self.chain = []
+            self.value, self.valid = HIDDEN, False
+            return
+        del self.chain[len(parts) :]
+        parent = self.chain[-1]
+        part = parts[-1]
+        if isinstance(part, str):
+            parent.values.pop(part, None)
+        else:
+            del parent.values[part:]
+        parent.waiting = [entry for entry in parent.waiting if entry[0].parts != parts]
+        prop = parent.property(part)
+        if prop is not None:
+            parent.settled.discard(prop.name)
+            parent.given.pop(prop.name, None)
+        # Whether another member did not fit is not known any more: check the container whole, then.
+        parent.whole = parent.whole or parent.bad
+        parent.bad = False
+
+    def snapshot(self) -> Any:
+        """The document as it can be shown now; `HIDDEN` where nothing can."""
+        if self.value is not HIDDEN:
+            return self.value
+        shown: Any = HIDDEN
+        part: Part | None = None
+        if self.leaf is not None:
+            shown = self.leaf.shown()
+            part = self.leaf.parts[-1] if self.leaf.parts else None
+        for node in reversed(self.chain):
+            shown = node.shown(shown, part)
+            part = node.parts[-1] if node.parts else None
+        if not self.chain and self.leaf is None and "object" in self.shape.kinds:
+            # Nothing came yet: of a model, the instance with its defaults.
+            root = self.shape.resolve("object")
+            if root.members is not None and root.members.get().model is not None and not root.hold:
+                return wrap_roots(root, present(root, {}, {}))
+        return shown
+
+
+def _before(fields: tuple[Property, ...], name: str, prop: Property) -> bool:
+    return any(field.name == name and field.index < prop.index for field in fields)
