@@ -1,7 +1,8 @@
 """Provider events: what every adapter makes of an SDK's stream, and all that the turn knows of it.
 
-A run is any number of events and one terminal (`Result` or `Error`). Adapters yield them; `Turn` folds them into a `Response`.
-Each is a small frozen dataclass with a `type` name; `to_dict` and `from_dict` are exact inverses for JSON-like payloads.
+A run is any number of events and one terminal (`Result` or `Error`). Adapters yield them; `Turn` folds them into a
+`Response`. Each is a small frozen dataclass with a `type` name; `to_dict` and `from_dict` are exact inverses for
+JSON-like payloads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderEvent:
-    """Base of all provider events. `raw` is the SDK's object or dict that the event came from (not part of equality)."""
+    """Base of all provider events. `raw` is what the event was made of, where it is kept (not part of equality)."""
 
     type: ClassVar[str] = "event"
     raw: Any = field(default=None, compare=False, repr=False)
@@ -27,7 +28,7 @@ class ProviderEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(ProviderEvent):
-    """Who answers: ids and the model. May come more than once; a None or empty value never overwrites, the first `id` counts."""
+    """Who answers: ids and the model. May come more than once; None never overwrites, and the first `id` counts."""
 
     type: ClassVar[str] = "session"
     id: str | None = None
@@ -75,11 +76,11 @@ class RefusalDelta(ProviderEvent):
 class ToolCallDelta(ProviderEvent):
     """A piece of a tool call.
 
-    `key` ties the pieces of one call together within its stream (index, item id, block index: whatever the provider uses).
-    `id` and `name` may come once, late, or repeated; empty ones never overwrite. `arguments` is a piece of JSON text, or a whole dict
-    where the provider sends it parsed. `final_arguments` replaces the joined pieces (the Responses API's finished item).
-    `done` says that the provider closed the call. `free_text` marks input that is not JSON. `hosted` marks a call that the provider runs
-    itself, so that the caller must not.
+    `key` ties the pieces of one call together within its stream (index, item id, block index: whatever the provider
+    uses). `id` and `name` may come once, late, or repeated; empty ones never overwrite. `arguments` is a piece of JSON
+    text, or a whole dict where the provider sends it parsed. `final_arguments` replaces the joined pieces (the
+    Responses API's finished item). `done` says that the provider closed the call. `free_text` marks input that is not
+    JSON. `hosted` marks a call that the provider runs itself, so that the caller must not.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -108,7 +109,7 @@ class ToolResult(ProviderEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdate(ProviderEvent):
-    """Token counts so far, cumulative for the turn. None never overwrites. `extra` holds provider keys that have no field."""
+    """Token counts of the turn so far; None never overwrites. `extra` holds provider keys that have no field."""
 
     type: ClassVar[str] = "usage"
     input_tokens: int | None = None
@@ -125,11 +126,12 @@ class UsageUpdate(ProviderEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish(ProviderEvent):
-    """Why the model stopped. `reason` is the provider's own word, `mapped` the one of the closed union (the adapter's table).
+    """Why the model stopped: `reason` in the provider's own word, `mapped` in ours (by the adapter's table).
+
     `reason` is None where the stream says that it ended, but in no word of its own.
 
-    `refusal`, `paused` and `unfinished` say what the union cannot: the model refused; the turn is to be resumed; the provider says that
-    the answer is not whole. May come more than once: the last one counts.
+    `refusal`, `paused` and `unfinished` say what the union cannot: the model refused; the turn is to be resumed; the
+    provider says that the answer is not whole. May come more than once: the last one counts.
     """
 
     type: ClassVar[str] = "finish"
@@ -155,7 +157,8 @@ class Raw(ProviderEvent):
 class Result(ProviderEvent):
     """Terminal: the stream ended without an error. The fields that are given win over what the events added up to.
 
-    `finished` is True where the end itself says that the answer is whole (plain text has no finish reason); giving `text` says so too.
+    `finished` is True where the end itself says that the answer is whole (plain text has no finish reason); giving
+    `text` says so too.
     """
 
     type: ClassVar[str] = "result"
@@ -181,7 +184,8 @@ TERMINAL: tuple[type[ProviderEvent], ...] = (Result, Error)
 BY_TYPE: dict[str, type[ProviderEvent]] = {
     kind.type: kind
     for kind in (
-        Session, TextDelta, ReasoningDelta, RefusalDelta, ToolCallDelta, ToolResult, UsageUpdate, Finish, Raw, Result, Error,
+        Session, TextDelta, ReasoningDelta, RefusalDelta, ToolCallDelta, ToolResult, UsageUpdate, Finish, Raw, Result,
+        Error,
     )
 }  # fmt: skip
 

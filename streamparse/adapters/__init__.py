@@ -4,8 +4,9 @@
     events = adapter.feed(chunk)            # for each chunk
     events = adapter.close()                # the stream ended by itself; adapter.failed(exception) where it raised
 
-To read a stream that is not listed, write an object with `feed(chunk)` and `close()` that return lists of provider events (see
-`AdapterProtocol`; the class `Adapter` has a default for everything but the reading), and pass it as `adapter=`, or `register` its class.
+To read a stream that is not listed, write an object with `feed(chunk)` and `close()` that return lists of provider
+events (see `AdapterProtocol`; the class `Adapter` has a default for everything but the reading), and pass it as
+`adapter=`, or `register` its class.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from ..errors import UsageError
 from ..provider import Error, ProviderEvent
 from .anthropic import AnthropicAdapter
-from .base import Adapter, get, is_data
+from .base import Adapter, get, is_data, is_dict
 from .bedrock import BedrockAdapter
 from .cohere import CohereAdapter, CohereV1Adapter
 from .gemini import GeminiAdapter
@@ -44,7 +45,9 @@ class AdapterProtocol(Protocol):
         ...
 
     def close(self) -> list[ProviderEvent]:
-        """The last events, once the stream has ended by itself; the runner adds `Result()` where no terminal event came."""
+        """The last events, once the stream has ended by itself; the runner adds `Result()` where no terminal event
+        came.
+        """
         ...
 
     def opened(self, source: Any) -> list[ProviderEvent]:
@@ -109,7 +112,9 @@ def named(name: str) -> Adapter:
 
 
 def register(kind: type[Adapter]) -> None:
-    """Let `detect` and `named` know an adapter class; it is asked before the built-in ones. A class of the same name is replaced."""
+    """Let `detect` and `named` know an adapter class; it is asked before the built-in ones. A class of the same name is
+    replaced.
+    """
     _ADAPTERS[:] = [kind, *(known for known in _ADAPTERS if known.name != kind.name)]
 
 
@@ -121,9 +126,9 @@ def recognises(chunk: Any) -> bool:
 def detect(chunks: Sequence[Any], *, last: bool = False) -> Adapter | None:
     """The adapter for a stream that begins with `chunks`, decided by the shape of the first chunk that tells.
 
-    None: these do not tell yet (empty dicts, a bare error), give more. With `last`, or at `LOOK_AHEAD` chunks, the answer is final: an
-    adapter that keeps unknown chunks and reads errors, for a stream that held nothing else. Raises `UsageError` for an object of no
-    known shape: it names its type, its fields, and what to do.
+    None: these do not tell yet (empty dicts, a bare error), give more. With `last`, or at `LOOK_AHEAD` chunks, the
+    answer is final: an adapter that keeps unknown chunks and reads errors, for a stream that held nothing else. Raises
+    `UsageError` for an object of no known shape: it names its type, its fields, and what to do.
     """
     for chunk in chunks:
         for kind in _ADAPTERS:
@@ -142,9 +147,8 @@ def _is_silent(chunk: Any) -> bool:
 
 
 def _unknown(chunk: Any) -> UsageError:
-    kind = type(chunk)
-    shown = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    if isinstance(chunk, dict):
+    shown = f"{type(chunk).__module__}.{type(chunk).__qualname__}".removeprefix("builtins.")
+    if is_dict(chunk):
         fields = "keys: " + ", ".join(repr(str(key)) for key in list(chunk)[:12])
     else:
         public = [name for name in dir(chunk) if not name.startswith("_") and not name.startswith("model_")]

@@ -1,17 +1,17 @@
 """Anthropic messages: raw events (`create(stream=True)`), the helper stream (`messages.stream`), Vertex and Bedrock.
 
-    type                                        becomes
-    message_start                               Session, UsageUpdate
-    content_block_start                         ToolCallDelta (tool_use), ToolResult, or the text that a block starts with
-    content_block_delta: text_delta             TextDelta
-        input_json_delta                        ToolCallDelta, key = block index
-        thinking_delta, signature_delta         ReasoningDelta
-    content_block_stop                          ToolCallDelta with done
-    message_delta                               Finish, UsageUpdate (cumulative: it overwrites)
-    error                                       Error
+    type                                  becomes
+    message_start                         Session, UsageUpdate
+    content_block_start                   ToolCallDelta (tool_use), ToolResult, or the text that the block starts with
+    content_block_delta: text_delta       TextDelta
+        input_json_delta                  ToolCallDelta, key = block index
+        thinking_delta, signature_delta   ReasoningDelta
+    content_block_stop                    ToolCallDelta with done
+    message_delta                         Finish, UsageUpdate (cumulative: it overwrites)
+    error                                 Error
 
-The helper stream sends each delta twice, raw and as an event of its own (`text`, `thinking`, `input_json`, …): only the raw ones are
-read.
+The helper stream sends each delta twice, raw and as an event of its own (`text`, `thinking`, `input_json`, …): only the
+raw ones are read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ USAGE: dict[str, tuple[str, ...]] = {
 }
 
 RAW_EVENTS = (
-    "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "ping",
+    "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+    "message_stop", "ping",
 )  # fmt: skip
 HELPER_EVENTS = ("text", "thinking", "signature", "input_json", "citation", "compaction")
 HOSTED_TOOLS = ("server_tool_use", "mcp_tool_use")

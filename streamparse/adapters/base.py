@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, cast
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Literal, TypeGuard, cast
 
 from ..provider import Error, ProviderEvent, Session, ToolCallDelta, UsageUpdate
 
@@ -21,11 +21,21 @@ _UNSET = frozenset({"Unset", "NotGiven", "Omit"})
 _MAX_DEPTH = 64
 
 
+def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether `value` is a dict; for the type checkers one with text keys, as all JSON has."""
+    return isinstance(value, dict)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Whether `value` is a list (the SDKs use tuples, too)."""
+    return isinstance(value, list | tuple)
+
+
 def get(obj: Any, *names: str) -> Any:
     """The first of `names` that `obj`, a dict or an object, has with a value; None without any."""
-    if isinstance(obj, dict):
+    if is_dict(obj):
         for name in names:
-            value = cast("dict[str, Any]", obj).get(name)
+            value = obj.get(name)
             if value is not None:
                 return value
         return None
@@ -76,13 +86,13 @@ def items(obj: Any, *names: str) -> list[Any]:
 
 def as_list(value: Any) -> list[Any]:
     """`value` if it is a list; an empty one otherwise."""
-    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+    return list(value) if is_list(value) else []
 
 
 def as_dict(value: Any) -> dict[str, Any] | None:
     """`value` as plain data if that is a dict; None otherwise."""
     data = plain(value)
-    return cast("dict[str, Any]", data) if isinstance(data, dict) else None
+    return data if is_dict(data) else None
 
 
 def as_arguments(value: Any) -> str | dict[str, Any] | None:
@@ -104,40 +114,56 @@ def is_data(obj: Any) -> bool:
 
 
 def plain(value: Any, _depth: int = 0) -> Any:
-    """`value` as JSON-like data: models and dataclasses as dicts without their None fields, enums by value, bytes as base64."""
+    """`value` as JSON-like data: models and dataclasses as dicts without their None fields, enums by value, bytes as
+    base64.
+    """
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
         return str(getattr(value, "value", value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(bytes(cast("bytes", value))).decode("ascii")
     if _depth > _MAX_DEPTH:
         return repr(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return base64.b64encode(bytes(value)).decode("ascii")
-    if isinstance(value, Mapping):
-        return {str(key): plain(item, _depth + 1) for key, item in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item, _depth + 1) for item in cast("Iterable[Any]", value)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        return plain({name: item for name, item in fields.items() if item is not None}, _depth + 1)
-    for dump in ("model_dump", "to_dict", "dict"):
-        method = getattr(type(value), dump, None)
+    if _is_mapping(value):
+        return {str(name): plain(item, _depth + 1) for name, item in value.items()}
+    if _is_collection(value):
+        return [plain(item, _depth + 1) for item in value]
+    dumped = _dump(value)
+    if dumped is not None:
+        return {str(name): plain(item, _depth + 1) for name, item in dumped.items() if item is not None}
+    return str(value.value) if hasattr(value, "value") else repr(value)
+
+
+def _is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_collection(value: Any) -> TypeGuard[Collection[Any]]:
+    return isinstance(value, list | tuple | set | frozenset)
+
+
+def _dump(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass, of a pydantic model, or of an object with `to_dict`."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    for name in ("model_dump", "to_dict", "dict"):
+        method: Any = getattr(value, name, None)
         if callable(method):
             try:
-                dumped: Any = method(value)
+                dumped: Any = method()
             except Exception:  # noqa: BLE001  # foreign code; what cannot be dumped is shown
-                return repr(value)
-            if isinstance(dumped, dict):
-                kept = {name: item for name, item in cast("dict[Any, Any]", dumped).items() if item is not None}
-                return plain(kept, _depth + 1)
-    return str(value.value) if hasattr(value, "value") else repr(value)
+                return None
+            if is_dict(dumped):
+                return dumped
+    return None
 
 
 def usage_update(usage: Any, **names: tuple[str, ...]) -> UsageUpdate | None:
     """A `UsageUpdate` from a provider's usage object.
 
-    `names` gives each field of `UsageUpdate` the provider's names; a dot goes into an object (`details.cached_tokens`). What is at
-    the top and was not taken goes to `extra` as it is; objects that a field was taken from stay whole there.
+    `names` gives each field of `UsageUpdate` the provider's names; a dot goes into an object (`details.cached_tokens`).
+    What is at the top and was not taken goes to `extra` as it is; objects that a field was taken from stay whole there.
     """
     data = as_dict(usage)
     if not data:
@@ -164,20 +190,21 @@ def _usage_value(field: str, holder: Any, name: str) -> Any:
     if not isinstance(holder, dict):
         return None
     if field == "tool_usage":
-        value = get(holder, name)
-        return value if value and isinstance(value, dict) else None
+        return as_dict(get(holder, name)) or None
     return number(holder, name) if field.endswith("_cost") else integer(holder, name)
 
 
 class Adapter(ABC):
-    """Turns one run of an SDK's stream into provider events. Sans-IO: it gets the chunks one by one and keeps what it must remember.
+    """Turns one run of an SDK's stream into provider events. Sans-IO: it gets the chunks one by one and keeps what it
+    must remember.
 
-    The runner calls `opened` once where it knows the object that it iterates, `feed` for every chunk, and at the end `close`, or
-    `failed` where the iteration raised. Any object with these four methods is an adapter (`AdapterProtocol`); this class is the easy
-    way to write one: give it a `name`, `matches` and `read`.
+    The runner calls `opened` once where it knows the object that it iterates, `feed` for every chunk, and at the end
+    `close`, or `failed` where the iteration raised. Any object with these four methods is an adapter
+    (`AdapterProtocol`); this class is the easy way to write one: give it a `name`, `matches` and `read`.
 
-    Rules: never raise on what a provider sent (an unknown chunk is a `Raw` event); each piece of text once; never invent a finish
-    reason that the stream did not give; at most one terminal event, and none at all where the end says nothing: the runner adds it.
+    Rules: never raise on what a provider sent (an unknown chunk is a `Raw` event); each piece of text once; never
+    invent a finish reason that the stream did not give; at most one terminal event, and none at all where the end says
+    nothing: the runner adds it.
     """
 
     name: ClassVar[str]
@@ -207,13 +234,14 @@ class Adapter(ABC):
         return []
 
     def opened(self, source: Any) -> Events:
-        """What the stream object itself tells before the first chunk: the request id in the headers of its HTTP response."""
+        """What the stream object itself tells before the first chunk: the request id in the headers of its HTTP
+        response.
+        """
         headers = get(get(source, "response", "_response") or source, "headers")
-        if not isinstance(headers, Mapping):
+        if not _is_mapping(headers):
             return []
-        found = cast("Mapping[str, Any]", headers)
         for header in _REQUEST_ID_HEADERS:
-            value = found.get(header)
+            value = headers.get(header)
             if isinstance(value, str) and value:
                 return [Session(request_id=value)]
         return []
@@ -222,18 +250,19 @@ class Adapter(ABC):
         """The terminal event for an exception that the SDK raised from its iterator."""
         self.ended = True
         body = get(error, "body", "details")
-        inner = get(body, "error") if is_data(body) else None
-        details: dict[str, Any] = {"type": type(error).__name__}
-        status = (
-            integer(error, "status_code") or integer(get(error, "response"), "status_code") or integer(error, "code")
+        response = get(error, "response")
+        inner = (get(body, "error") if is_data(body) else None) or get(response, "Error")
+        details = {
+            "type": type(error).__name__,
+            "status_code": integer(error, "status_code", "code") or integer(response, "status_code"),
+            "request_id": word(error, "request_id"),
+            "body": plain(body),
+        }
+        return Error(
+            reason=text(error, "message") or str(error) or type(error).__name__,
+            code=word(error, "code") or word(inner, "code", "type", "Code") or word(body, "code", "type"),
+            details={name: value for name, value in details.items() if value is not None},
         )
-        if status is not None:
-            details["status_code"] = status
-        for name, value in (("request_id", word(error, "request_id")), ("body", plain(body))):
-            if value is not None:
-                details[name] = value
-        code = word(error, "code") or word(inner, "code", "type") or word(body, "code", "type") or word(error, "type")
-        return Error(reason=text(error, "message") or str(error) or type(error).__name__, code=code, details=details)
 
     def fail(self, out: Events, error: Any, *, code: str | None = None) -> None:
         """Append the terminal `Error` for an error object inside the stream: a dict, an object or a text."""
@@ -260,7 +289,8 @@ _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-
 class WholeInputs:
     """Arguments that a provider may give whole at the start of a call, or in pieces after it, but not both.
 
-    Anthropic and Google open each call with `{}` and then stream the text; a whole object counts only where no piece follows.
+    Anthropic and Google open each call with `{}` and then stream the text; a whole object counts only where no piece
+    follows.
     """
 
     def __init__(self) -> None:
@@ -279,8 +309,4 @@ class WholeInputs:
         """Append the event that ends call `key`, if there is such a call."""
         if key in self._inputs:
             value = as_dict(self._inputs.pop(key))
-            out.append(
-                ToolCallDelta(
-                    key=key, arguments=value or None, done=True, **fields
-                )
-            )
+            out.append(ToolCallDelta(key=key, arguments=value or None, done=True, **fields))

@@ -1,4 +1,4 @@
-"""AWS Bedrock: `converse_stream()["stream"]` (dicts of one key) and `invoke_model_with_response_stream` (chunks of another shape inside).
+"""AWS Bedrock: `converse_stream()["stream"]`, dicts of one key, and `invoke_model_with_response_stream`.
 
     key                               becomes
     contentBlockStart.start.toolUse   ToolCallDelta, key = contentBlockIndex
@@ -9,7 +9,7 @@
     messageStop.stopReason            Finish
     metadata.usage                    UsageUpdate (after the finish)
     …Exception                        Error
-    chunk.bytes                       what the model's own shape says: Anthropic, Nova, Cohere, OpenAI, Titan, Llama, Mistral
+    chunk.bytes                       what the shape of the model inside says: Anthropic, Nova, Cohere, OpenAI, Titan, …
 
 The ids are in the `ResponseMetadata` of the response that holds the stream, not in the events.
 """
@@ -19,12 +19,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, Session, TextDelta, ToolCallDelta, ToolResult
 from .anthropic import AnthropicAdapter
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, get, has, integer, is_data, is_dict, items, plain, text, usage_update, word
 from .cohere import CohereAdapter, CohereV1Adapter
 from .openai_chat import OpenAIChatAdapter
 
@@ -55,7 +54,7 @@ USAGE: dict[str, tuple[str, ...]] = {
     "tool_usage": ("serverToolUsage",),
 }
 
-EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
 INVOKED: tuple[type[Adapter], ...] = (AnthropicAdapter, CohereAdapter, CohereV1Adapter, OpenAIChatAdapter)
 COUNTS = ("inputTextTokenCount", "totalOutputTextTokenCount", "prompt_token_count", "generation_token_count")
 
@@ -72,13 +71,11 @@ class BedrockAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
-        if not isinstance(chunk, dict):
+        if not is_dict(chunk):
             return False
-        if any(
-            is_data(chunk.get(name)) for name in EVENTS if name != "metadata" or "usage" in plain(chunk.get(name) or {})
-        ):
+        if any(is_data(chunk.get(name)) for name in EVENTS) or has(get(get(chunk, "metadata"), "usage"), "inputTokens"):
             return True
-        return has(chunk.get("chunk"), "bytes") or _exception(cast("dict[str, Any]", chunk)) is not None
+        return has(chunk.get("chunk"), "bytes") or _exception(chunk) is not None
 
     def opened(self, source: Any) -> Events:
         metadata = get(get(source, "ResponseMetadata"), "RequestId")
@@ -100,7 +97,7 @@ class BedrockAdapter(Adapter):
             self._read_stop(end, out)
         elif (metadata := get(chunk, "metadata")) is not None:
             self._read_metadata(metadata, out)
-        elif isinstance(chunk, Mapping) and (name := _exception(cast("Mapping[str, Any]", chunk))) is not None:
+        elif is_dict(chunk) and (name := _exception(chunk)) is not None:
             self.fail(out, chunk[name] or name, code=name)
         elif get(chunk, "messageStart") is None:
             out.append(Raw(payload=plain(chunk)))
@@ -160,17 +157,16 @@ class BedrockAdapter(Adapter):
 
     def _read_invoked(self, data: Any, out: Events) -> None:
         inner = _load(data)
-        if not isinstance(inner, dict):
+        if not is_dict(inner):
             out.append(Raw(name="chunk", payload=plain(data)))
             return
-        inner = cast("dict[str, Any]", inner)
         if self._inner is None:
             kind = next((kind for kind in INVOKED if kind.matches(inner)), None)
             self._inner = kind() if kind is not None else None
         if self._inner is not None:
             out.extend(self._inner.feed(inner))
             self.ended = self._inner.ended
-        elif any(name in inner for name in EVENTS):
+        elif any(name in inner for name in (*EVENTS, "metadata")):
             self.read(inner, out)
         else:
             self._read_text_model(inner, out)
@@ -192,18 +188,22 @@ class BedrockAdapter(Adapter):
             out.append(Raw(name="chunk", payload=plain(inner)))
 
 
-def _exception(chunk: Mapping[str, Any]) -> str | None:
-    return next(
-        (name for name in chunk if isinstance(name, str) and name.endswith(("Exception", "Error")) and len(chunk) == 1),
-        None,
-    )
+def _exception(chunk: dict[str, Any]) -> str | None:
+    """The name of the exception that a chunk of one key is."""
+    if len(chunk) != 1:
+        return None
+    name = str(next(iter(chunk)))
+    is_error = name == "error" and has(chunk[name], "code")
+    return name if is_error or name.endswith(("Exception", "Error")) else None
 
 
 def _load(data: Any) -> Any:
     """The JSON in a chunk's bytes; botocore gives them decoded, the wire and recordings in base64."""
     try:
         if isinstance(data, str) and not data.lstrip().startswith("{"):
-            data = base64.b64decode(data, validate=True)
-        return json.loads(bytes(data) if isinstance(data, bytearray | memoryview) else data)
+            return json.loads(base64.b64decode(data, validate=True))
+        if isinstance(data, str):
+            return json.loads(data)
+        return json.loads(bytes(data))
     except (ValueError, TypeError, binascii.Error):
         return None

@@ -1,17 +1,19 @@
 """Cohere: `ClientV2.chat_stream` (events with a `type`) and the older v1 `chat_stream` (events with an `event_type`).
 
-v2 type                           becomes
-message-start                     Session
-content-start, content-delta      TextDelta, or ReasoningDelta for `thinking`
-tool-plan-delta                   Raw "tool_plan", and the whole plan in the metadata
-tool-call-start, -delta, -end     ToolCallDelta, key = index
-message-end                       UsageUpdate, Finish, Error where it carries one
+    v2 type                           becomes
+    message-start                     Session
+    content-start, content-delta      TextDelta, or ReasoningDelta for `thinking`
+    tool-plan-delta                   Raw "tool_plan", and the whole plan in the metadata
+    tool-call-start, -delta, -end     ToolCallDelta, key = index
+    message-end                       UsageUpdate, Finish, Error where it carries one
 
-v1 event_type                     becomes
-stream-start                      Session
-text-generation                   TextDelta
-tool-calls-chunk, -generation     ToolCallDelta
-stream-end                        UsageUpdate, Finish
+    v1 event_type                     becomes
+    stream-start                      Session
+    text-generation                   TextDelta
+    tool-calls-chunk, -generation     ToolCallDelta
+    stream-end                        UsageUpdate, Finish
+
+The tool plan is neither answer nor reasoning: it says what the calls are for.
 """
 
 from __future__ import annotations
@@ -19,7 +21,22 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, Session, TextDelta, ToolCallDelta
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, items, plain, text, usage_update, word
+from .base import (
+    Adapter,
+    Events,
+    Mapped,
+    as_dict,
+    as_list,
+    get,
+    has,
+    integer,
+    is_data,
+    items,
+    plain,
+    text,
+    usage_update,
+    word,
+)
 
 FINISH: dict[str, Mapped] = {
     "COMPLETE": "stop",
@@ -47,13 +64,13 @@ USAGE_V1: dict[str, tuple[str, ...]] = {
 }
 
 V2_EVENTS = (
-    "message-start", "content-start", "content-delta", "content-end", "tool-plan-delta", "tool-call-start", "tool-call-delta",
-    "tool-call-end", "citation-start", "citation-end", "message-end", "debug",
+    "message-start", "content-start", "content-delta", "content-end", "tool-plan-delta", "tool-call-start",
+    "tool-call-delta", "tool-call-end", "citation-start", "citation-end", "message-end", "debug",
 )  # fmt: skip
 V2_QUIET = ("content-end", "citation-end")
 V1_EVENTS = (
-    "stream-start", "search-queries-generation", "search-results", "text-generation", "citation-generation", "tool-calls-chunk",
-    "tool-calls-generation", "stream-end", "debug",
+    "stream-start", "search-queries-generation", "search-results", "text-generation", "citation-generation",
+    "tool-calls-chunk", "tool-calls-generation", "stream-end", "debug",
 )  # fmt: skip
 
 
@@ -103,8 +120,7 @@ class CohereAdapter(Adapter):
             out.append(TextDelta(text=piece))
 
     def _read_call(self, index: int, call: Any, done: bool, out: Events) -> None:
-        if isinstance(call, list | tuple):
-            call = call[0] if call else None
+        call = next(iter(as_list(call)), None) if isinstance(call, list | tuple) else call
         function = get(call, "function")
         arguments = text(function, "arguments") or None
         out.append(
@@ -167,8 +183,7 @@ class CohereV1Adapter(Adapter):
 
     def _read_calls(self, calls: list[Any], out: Events) -> None:
         for index, call in enumerate(calls):
-            parameters = plain(get(call, "parameters"))
-            whole = parameters if isinstance(parameters, dict) and index not in self._streamed else None
+            whole = None if index in self._streamed else as_dict(get(call, "parameters"))
             out.append(ToolCallDelta(key=index, name=word(call, "name"), arguments=whole, done=True))
 
     def _read_end(self, chunk: Any, out: Events) -> None:

@@ -1,15 +1,17 @@
-"""Google `generate_content` streams: `GenerateContentResponse` objects (snake_case) and wire chunks (camelCase), Gemini API and Vertex.
+"""Google `generate_content` streams, Gemini API and Vertex: SDK objects (snake_case) and wire chunks (camelCase).
 
-field                                              becomes
-responseId, modelVersion                           Session
-candidates[i].content.parts[*].text                TextDelta, or ReasoningDelta where `thought` is true
-parts[*].functionCall {name, args}                 ToolCallDelta, whole
-parts[*].functionCall {partialArgs, willContinue}  ToolCallDelta: the pairs of path and value are written as JSON text
-parts[*].executableCode, .codeExecutionResult      ToolCallDelta of a hosted call, ToolResult
-candidates[i].finishReason                         Finish
-promptFeedback.blockReason                         Finish without a reason of its own, `block_reason` in the metadata
-usageMetadata                                      UsageUpdate (cumulative, on any chunk)
-error                                              Error
+    field                                               becomes
+    responseId, modelVersion                            Session
+    candidates[i].content.parts[*].text                 TextDelta, or ReasoningDelta where `thought` is true
+    parts[*].functionCall {name, args}                  ToolCallDelta, whole
+    parts[*].functionCall {partialArgs, willContinue}   ToolCallDelta: the pairs of path and value, written as JSON text
+    parts[*].executableCode, .codeExecutionResult       ToolCallDelta of a hosted call, ToolResult
+    candidates[i].finishReason                          Finish
+    promptFeedback.blockReason                          Finish without a reason; `block_reason` in the metadata
+    usageMetadata                                       UsageUpdate (cumulative, on any chunk)
+    error                                               Error
+
+Tool calls end with STOP, like text.
 """
 
 from __future__ import annotations
@@ -17,7 +19,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta, ToolResult, UsageUpdate
-from .base import Adapter, Events, Mapped, as_dict, as_list, get, has, integer, is_data, items, number, plain, text, usage_update, word
+from .base import (
+    Adapter,
+    Events,
+    Mapped,
+    as_dict,
+    as_list,
+    get,
+    has,
+    integer,
+    is_data,
+    items,
+    number,
+    plain,
+    text,
+    usage_update,
+    word,
+)
 from .gemini_args import ArgumentWriter, json_path
 
 FINISH: dict[str, Mapped] = {
@@ -85,7 +103,8 @@ class GeminiAdapter(Adapter):
             return True
         candidates = get(chunk, "candidates")
         return isinstance(candidates, list) and all(
-            has(item, "content") or has(item, "finishReason") or has(item, "finish_reason") for item in as_list(candidates)
+            has(item, "content") or has(item, "finishReason") or has(item, "finish_reason")
+            for item in as_list(candidates)
         )
 
     def read(self, chunk: Any, out: Events) -> None:

@@ -1,10 +1,11 @@
-"""Tool arguments that come as pairs of a JSON path and a value (Gemini's `partialArgs`), written as JSON text while they come."""
+"""Gemini's `partialArgs`: tool arguments as pairs of a JSON path and a value, written as JSON text while they come."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 _PART = re.compile(
     r"""\.?(?P<name>[^.\[\]'"$\s]+)|\[(?P<index>\d+)\]|\[(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
@@ -49,8 +50,8 @@ class ArgumentWriter:
         add(path, value, more)   the text to append; `more`: this string goes on in the next pair of the same path
         end()                    the text that closes the object
 
-    JSON text cannot go back. Where a pair names a place that is closed already, `add` and `end` return "" from then on, and `final`
-    holds the whole text at the end; it is None while the text that was returned is right.
+    JSON text cannot go back. Where a pair names a place that is closed already, `add` and `end` return "" from then on,
+    and `final` holds the whole text at the end; it is None while the text that was returned is right.
     """
 
     def __init__(self) -> None:
@@ -64,21 +65,25 @@ class ArgumentWriter:
         """Write one pair."""
         if not path or isinstance(path[0], int):
             return ""
-        goes_on = self._string == path
+        goes_on = isinstance(value, str) and self._string == path
         self._store(path, value, goes_on)
+        written = _escape(value) if goes_on else self._begin(path, value)
+        if written is None:
+            self._linear = False
         if not self._linear:
             self._string = path if more and isinstance(value, str) else None
             return ""
-        if goes_on and isinstance(value, str):
-            written = _escape(value)
-        else:
-            written = self._close_string() + self._reach(path)
-            if not self._linear:
-                self._string = path if more and isinstance(value, str) else None
-                return ""
-            written += '"' + _escape(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            self._string = path if isinstance(value, str) else None
-        return written + ("" if more else self._close_string())
+        return (written or "") + ("" if more else self._close_string())
+
+    def _begin(self, path: Path, value: Any) -> str | None:
+        if not self._linear:
+            return None
+        closing = self._close_string()
+        way = self._reach(path)
+        if way is None:
+            return None
+        self._string = path if isinstance(value, str) else None
+        return closing + way + ('"' + _escape(value) if isinstance(value, str) else json.dumps(value))
 
     def end(self) -> str:
         """Close all that is open."""
@@ -99,8 +104,10 @@ class ArgumentWriter:
             written += "]" if self._stack.pop().is_array else "}"
         return written
 
-    def _reach(self, path: Path) -> str:
-        """Close what lies beside `path`, open what is missing of it, and write its last key."""
+    def _reach(self, path: Path) -> str | None:
+        """Close what lies beside `path`, open what is missing of it, and write its last key. None: it is closed
+        already.
+        """
         depth = 0
         while depth < len(self._stack) - 1 and depth < len(path) - 1 and self._stack[depth].part == path[depth]:
             depth += 1
@@ -112,11 +119,9 @@ class ArgumentWriter:
                 written += "[" if isinstance(part, int) else "{"
             container = self._stack[level]
             if container.is_array != isinstance(part, int) or part in container.keys:
-                self._linear = False
-                return ""
+                return None
             if container.is_array and part != container.count:
-                self._linear = False
-                return ""
+                return None
             written += "," if container.count else ""
             container.count += 1
             container.part = part
@@ -126,44 +131,46 @@ class ArgumentWriter:
         return written
 
     def _store(self, path: Path, value: Any, goes_on: bool) -> None:
-        node: Any = self._tree
-        for part, below in zip(path, path[1:], strict=False):
-            fresh: Any = [] if isinstance(below, int) else {}
-            node = _child(node, part, fresh)
-        last = path[-1]
+        node: _Node = self._tree
+        for part, below in pairwise(path):
+            node = _child(node, part, is_list=isinstance(below, int))
+        key = path[-1]
         if goes_on and isinstance(value, str):
-            before = _child(node, last, "")
+            before = _read(node, key)
             value = before + value if isinstance(before, str) else value
-        _put(node, last, value)
+        _write(node, key, value)
 
 
-def _child(node: Any, part: str | int, fresh: Any) -> Any:
-    """The child of `node` at `part`, made of `fresh` where it is missing or of another kind."""
-    if isinstance(node, list):
-        present = isinstance(part, int) and part < len(node)
-        child = node[part] if present and isinstance(part, int) else None
-    else:
-        child = node.get(str(part))
-    if type(child) is not type(fresh):
-        child = fresh
-        _put(node, part, child)
-    return child
+_Node = dict[str, Any] | list[Any]
+
+
+def _read(node: _Node, part: str | int) -> Any:
+    if isinstance(node, dict):
+        return node.get(str(part))
+    return node[part] if isinstance(part, int) and part < len(node) else None
+
+
+def _child(node: _Node, part: str | int, *, is_list: bool) -> _Node:
+    """The container of `node` at `part`, made where there is none of that kind."""
+    child = _read(node, part)
+    if isinstance(child, list) if is_list else isinstance(child, dict):
+        return cast("_Node", child)
+    fresh: _Node = [] if is_list else {}
+    _write(node, part, fresh)
+    return fresh
 
 
 # No call has a list this long; a path that says so must not make us fill memory.
 _MAX_INDEX = 100_000
 
 
-def _put(node: Any, part: str | int, value: Any) -> None:
-    if isinstance(node, list):
-        index = part if isinstance(part, int) else len(node)
-        if index > _MAX_INDEX:
-            index = len(node)
-        while len(node) <= index:
-            node.append(None)
-        node[index] = value
-    else:
+def _write(node: _Node, part: str | int, value: Any) -> None:
+    if isinstance(node, dict):
         node[str(part)] = value
+        return
+    index = part if isinstance(part, int) and part <= _MAX_INDEX else len(node)
+    node.extend([None] * (index + 1 - len(node)))
+    node[index] = value
 
 
 def _escape(text: str) -> str:

@@ -1,4 +1,4 @@
-"""LangChain chat streams: `AIMessageChunk` from `model.stream()`, and the same inside LangGraph tuples and `astream_events` dicts.
+"""LangChain: `AIMessageChunk` from `model.stream()`, also inside LangGraph pairs and `astream_events` dicts.
 
     field                                       becomes
     id, response_metadata.model_name            Session
@@ -65,8 +65,7 @@ class LangChainAdapter(Adapter):
             and has(message, "content")
             and (
                 has(message, "tool_call_chunks")
-                or has(message, "response_metadata")
-                and has(message, "additional_kwargs")
+                or (has(message, "response_metadata") and has(message, "additional_kwargs"))
             )
         )
 

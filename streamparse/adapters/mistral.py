@@ -1,14 +1,14 @@
 """Mistral: `chat.stream` (`CompletionEvent` whose `data` is a chat chunk) and `beta.conversations.start_stream`.
 
-The chat chunk has OpenAI's shape; its content may be a list of text and thinking parts, and its tool calls may be whole.
+The chat chunk has OpenAI's shape; its content may be a list of text and thinking parts, its tool calls may be whole.
 
-    conversation event                becomes
-    conversation.response.started     Session (session_id = the conversation's id)
-    message.output.delta              TextDelta, or ReasoningDelta for a thinking part
-    function.call.delta               ToolCallDelta, key = tool_call_id
+    conversation event                      becomes
+    conversation.response.started           Session (session_id = the conversation's id)
+    message.output.delta                    TextDelta, or ReasoningDelta for a thinking part
+    function.call.delta                     ToolCallDelta, key = tool_call_id
     tool.execution.started, .delta, .done   ToolCallDelta of a hosted call
-    conversation.response.done        UsageUpdate, Finish
-    conversation.response.error       Error
+    conversation.response.done              UsageUpdate, Finish
+    conversation.response.error             Error
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Ollama: `chat(stream=True)` and `generate(stream=True)`, as objects or lines of JSON.
 
-field                                     becomes
-model                                     Session
-message.content | response                TextDelta
-message.thinking | thinking               ReasoningDelta
-message.tool_calls[*]                     ToolCallDelta: whole, each a call of its own (the index is 0 for all of them in some versions)
-done, done_reason                         Finish (tool turns end with `stop` too)
-prompt_eval_count, eval_count, *_duration UsageUpdate
-error                                     Error
+    field                                       becomes
+    model                                       Session
+    message.content | response                  TextDelta
+    message.thinking | thinking                 ReasoningDelta
+    message.tool_calls[*]                       ToolCallDelta, whole
+    done, done_reason                           Finish (tool turns end with `stop` too)
+    prompt_eval_count, eval_count, *_duration   UsageUpdate
+    error                                       Error
+
+Each tool call is a call of its own: in some versions the index is 0 for all of them.
 """
 
 from __future__ import annotations

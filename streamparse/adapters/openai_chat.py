@@ -1,18 +1,20 @@
-"""OpenAI chat completions, and everyone who speaks that shape: Azure, DeepSeek, Groq, LiteLLM, llama.cpp, Mistral, Ollama `/v1`,
-OpenRouter, Perplexity, vLLM, xAI and the legacy completions.
+"""OpenAI chat completions, the legacy completions, and everyone who speaks that shape.
 
-    field                                      becomes
-    id, model, x_groq.id                       Session
-    choices[i].delta.content | choices[i].text TextDelta (a list of parts, as Mistral sends it, too)
-    choices[i].delta.reasoning_content | .reasoning | .reasoning_details[]   ReasoningDelta: the first that is there, never two
-    choices[i].delta.refusal                   RefusalDelta
-    choices[i].delta.tool_calls[j], .function_call   ToolCallDelta, key = index
-    choices[i].finish_reason                   Finish
-    usage, x_groq.usage                        UsageUpdate (cumulative where it comes on every chunk)
-    error, x_groq.error                        Error
+Azure, DeepSeek, Groq, LiteLLM, llama.cpp, Mistral, Ollama `/v1`, OpenRouter, Perplexity, vLLM, xAI.
 
-`choices` may be empty or None, `delta` may be None. The helper stream of the SDK (`client.chat.completions.stream`) sends each
-chunk again as events of its own: only its `chunk` events are read.
+    field                                             becomes
+    id, model, x_groq.id                              Session
+    choices[i].delta.content, choices[i].text         TextDelta (a list of parts, as Mistral sends it, too)
+    choices[i].delta.reasoning_content, .reasoning,
+        .reasoning_details[]                          ReasoningDelta: the first that is there, never two
+    choices[i].delta.refusal                          RefusalDelta
+    choices[i].delta.tool_calls[j], .function_call    ToolCallDelta, key = index
+    choices[i].finish_reason                          Finish
+    usage, x_groq.usage                               UsageUpdate (cumulative where it comes on every chunk)
+    error, x_groq.error                               Error
+
+`choices` may be empty or None, `delta` may be None. The helper stream of the SDK (`client.chat.completions.stream`)
+sends each chunk again as events of its own: only its `chunk` events are read.
 """
 
 from __future__ import annotations
@@ -20,7 +22,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, UsageUpdate
-from .base import Adapter, Events, Mapped, as_arguments, as_list, get, has, integer, is_data, items, plain, text, thoughts, usage_update, word
+from .base import (
+    Adapter,
+    Events,
+    Mapped,
+    as_arguments,
+    as_list,
+    get,
+    has,
+    integer,
+    is_data,
+    items,
+    plain,
+    text,
+    thoughts,
+    usage_update,
+    word,
+)
 
 FINISH: dict[str, Mapped] = {
     "stop": "stop",
@@ -71,10 +89,8 @@ class OpenAIChatAdapter(Adapter):
             return False
         choices = get(chunk, "choices")
         if not choices:
-            return (
-                choices is None
-                or isinstance(choices, list)
-                and any(has(chunk, name) for name in ("object", "usage", "id"))
+            return choices is None or (
+                isinstance(choices, list) and any(has(chunk, name) for name in ("object", "usage", "id"))
             )
         return isinstance(choices, list) and all(
             is_data(choice) and any(has(choice, name) for name in CHOICE_FIELDS) for choice in as_list(choices)
@@ -92,7 +108,9 @@ class OpenAIChatAdapter(Adapter):
         self._read_end(chunk, out)
 
     def unwrap(self, chunk: Any, out: Events) -> Any:
-        """The chat chunk in what came. None where there is none: a helper event that repeats one, or something unknown."""
+        """The chat chunk in what came. None where there is none: a helper event that repeats one, or something
+        unknown.
+        """
         if has(chunk, "choices") or has(chunk, "error"):
             return chunk
         kind = text(chunk, "type")
@@ -211,7 +229,7 @@ class OpenAIChatAdapter(Adapter):
             if update is not None and update != self._usage:
                 self._usage = update
                 out.append(update)
-        if groq is not None or usage is not None or out and isinstance(out[-1], Finish):
+        if groq is not None or usage is not None or (out and isinstance(out[-1], Finish)):
             self._read_session(chunk, out)
         error = get(chunk, "error") or get(groq, "error")
         if error:

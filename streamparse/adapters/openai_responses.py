@@ -1,18 +1,20 @@
-"""The OpenAI Responses API: events with a `type`, also from Azure, DeepSeek, OpenRouter, vLLM, xAI and the helper stream of the SDK.
+"""The OpenAI Responses API: events with a `type`, also from Azure, DeepSeek, OpenRouter, vLLM and xAI.
 
-    type                                        becomes
-    response.created, .in_progress, .queued     Session
-    response.output_text.delta                  TextDelta (`aside` for a message whose phase is commentary)
-    response.refusal.delta                      RefusalDelta
-    response.reasoning_text.delta, .reasoning_summary_text.delta   ReasoningDelta
-    response.output_item.added, .done           ToolCallDelta: id (call_id) and name first, then the final arguments
-    response.function_call_arguments.delta      ToolCallDelta
-    response.custom_tool_call_input.delta       ToolCallDelta with free text
-    response.mcp_call_arguments.delta           ToolCallDelta of a hosted call (as all tools that the provider runs itself)
-    response.completed, .incomplete             Session, UsageUpdate, Finish
-    response.failed, error                      Error
+    type                                          becomes
+    response.created, .in_progress, .queued       Session
+    response.output_text.delta                    TextDelta (`aside` for a message whose phase is commentary)
+    response.refusal.delta                        RefusalDelta
+    response.reasoning_text.delta,
+        .reasoning_summary_text.delta             ReasoningDelta
+    response.output_item.added, .done             ToolCallDelta: call_id and name first, then the final arguments
+    response.function_call_arguments.delta        ToolCallDelta
+    response.custom_tool_call_input.delta         ToolCallDelta with free text
+    response.mcp_call_arguments.delta             ToolCallDelta of a hosted call
+    response.completed, .incomplete               Session, UsageUpdate, Finish
+    response.failed, error                        Error
 
-Items are told apart by `item_id`; where a proxy changes the ids on the way, by `output_index`.
+Items are told apart by `item_id`; where a proxy changes the ids on the way, by `output_index`. Tools that the provider
+runs itself are hosted calls.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ class OpenAIResponsesAdapter(Adapter):
     def matches(chunk: Any) -> bool:
         kind = word(chunk, "type") if is_data(chunk) else None
         return kind is not None and (
-            kind.startswith("response.") or kind == "error" and integer(chunk, "sequence_number") is not None
+            kind.startswith("response.") or (kind == "error" and integer(chunk, "sequence_number") is not None)
         )
 
     def read(self, chunk: Any, out: Events) -> None:
@@ -114,7 +116,9 @@ class OpenAIResponsesAdapter(Adapter):
     # -- items ---------------------------------------------------------------------------------------------------------
 
     def _key(self, identity: str | None, index: int | None, *, begins: bool = False) -> int:
-        """The number of an item. An unknown id at a known place is the same item under another id, unless an item begins there."""
+        """The number of an item. An unknown id at a known place is the same item under another id, unless an item
+        begins there.
+        """
         key = self._by_id.get(identity) if identity else None
         if key is None and index is not None and not begins:
             key = self._by_index.get(index)
@@ -249,13 +253,15 @@ class OpenAIResponsesAdapter(Adapter):
         status = word(response, "status") or kind.rpartition(".")[2]
         cause = word(get(response, "incomplete_details"), "reason")
         mapped = INCOMPLETE.get(cause or "", "other") if status == "incomplete" else STATUS.get(status, "other")
-        metadata = {"incomplete_reason": cause} if cause else None
-        out.append(Finish(reason=status, mapped=mapped, unfinished=status == "incomplete", metadata=metadata))
+        about = {"incomplete_reason": cause} if cause else None
+        out.append(Finish(reason=status, mapped=mapped, unfinished=status == "incomplete", metadata=about))
         if status == "failed":
             self.fail(out, get(response, "error") or "the response failed")
 
     def _read_output(self, response: Any, out: Events) -> None:
-        """Items that no event told of: a stream that was resumed at its end, or a provider that streams nothing but the frame."""
+        """Items that no event told of: a stream that was resumed at its end, or a provider that streams nothing but the
+        frame.
+        """
         if self._count == 0:
             for index, item in enumerate(items(response, "output")):
                 self._read_item(item, index, True, out)

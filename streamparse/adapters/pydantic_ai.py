@@ -1,4 +1,4 @@
-"""pydantic-ai stream events: of a model request, of `agent.run_stream_events()`, and of nodes that are iterated by hand.
+"""pydantic-ai stream events: of a model request, of `agent.run_stream_events()`, of nodes that are iterated by hand.
 
     event_kind                        becomes
     part_start, part_delta, part_end  TextDelta, ReasoningDelta, ToolCallDelta (key = part), by the kind of the part
@@ -6,8 +6,8 @@
     function_tool_result              ToolResult
     agent_run_result                  Session, UsageUpdate, Finish of the last response
 
-Part indexes start again at 0 with each request of a run; text of a later request starts a new message. The events of a single model
-request have no finish reason: it is read from the stream object, where the runner gave it to `opened`.
+Part indexes start again at 0 with each request of a run; text of a later request starts a new message. The events of a
+single model request have no finish reason: it is read from the stream object, where the runner gave it to `opened`.
 """
 
 from __future__ import annotations

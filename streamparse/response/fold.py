@@ -1,0 +1,447 @@
+"""The fold: provider events in, the fields of a `Response` out, for finished lists and live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
+
+from ..errors import Diagnostic, StreamParseError, UsageError
+from ..limits import Limits
+from ..provider import (
+    Error,
+    Finish,
+    ProviderEvent,
+    ReasoningDelta,
+    RefusalDelta,
+    Result,
+    Session,
+    TextDelta,
+    ToolCallDelta,
+    ToolResult,
+    UsageUpdate,
+    from_dict,
+)
+from .log import EventLog
+from .model import EndState, FinishReason, Message, Response, ToolCall, Usage
+
+
+class CallState:
+    """One tool call while it is being put together; `ResponseBuilder.calls` holds them in order of arrival.
+
+    `index` is its position (from 0) and its name for `set_arguments`. `source` is the id for events about it: fixed
+    when it is first read, so read it when the first arguments come. `text` is the arguments' text so far. `appended` is
+    what the last event added to it; `replaced` is True where that event threw the text before away (start a new parser,
+    then feed `appended`). `done`: the provider closed the call. `free_text`: the input is not JSON. `hosted`: the
+    provider runs it itself.
+    """
+
+    __slots__ = (
+        "_parts", "_source", "appended", "complete", "done", "error", "free_text", "has_value", "hosted", "id", "index",
+        "metadata", "name", "replaced", "value",
+    )  # fmt: skip
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.id: str | None = None
+        self.name: str | None = None
+        self.appended = ""
+        self.replaced = self.done = self.free_text = self.hosted = self.complete = self.has_value = False
+        self.value: Any = None
+        self.error: str | None = None
+        self.metadata: dict[str, Any] = {}
+        self._parts: list[str] = []
+        self._source: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The arguments' text so far."""
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    @property
+    def source(self) -> str:
+        """The id for events about this call; it never changes once it was read."""
+        if self._source is None:
+            self._source = self.id or f"call_{self.index}"
+        return self._source
+
+    def add(self, event: ToolCallDelta) -> None:
+        """Take in one piece. Empty ids and names never overwrite, and the first ones count."""
+        self.id = self.id or event.id
+        self.name = self.name or event.name
+        self.free_text = self.free_text or event.free_text
+        self.hosted = self.hosted or event.hosted
+        self.done = self.done or event.done
+        if event.metadata:
+            self.metadata.update(event.metadata)
+        self.appended, self.replaced = "", False
+        if isinstance(event.arguments, str):
+            self._append(event.arguments)
+        elif event.arguments is not None:
+            self._settle(json.dumps(event.arguments, ensure_ascii=False, default=str))
+        if event.final_arguments is not None:
+            self._settle(event.final_arguments)
+
+    def _append(self, text: str) -> None:
+        if text:
+            self._parts.append(text)
+            self.appended += text
+
+    def _settle(self, text: str) -> None:
+        """The whole text is known: mostly what came already, or what is still missing of it."""
+        before = self.text
+        if text.startswith(before):
+            self._append(text[len(before) :])
+        elif text:
+            # An empty "final" text says nothing: some providers send it for every item.
+            self._parts = [text]
+            self.appended, self.replaced = text, True
+
+
+class ResponseBuilder:
+    """Folds provider events into the fields of a `Response`, each event once, in O(its size).
+
+        builder = ResponseBuilder(limits=None, lossless=False, choice=0)
+        call = builder.add(event)   # CallState for a ToolCallDelta of this choice, else None; may raise if `lossless`
+        builder.appended            # what that event added to its text, reasoning, refusal or arguments: "" for others
+        builder.text, .reasoning, .refusal, .messages, .calls, .usage, .finish, .terminal, .log    # the state so far
+        builder.set_arguments(index, value, complete=..., error=None)    # parsed arguments of builder.calls[index]
+        builder.build(...)          # the Response; the builder may go on afterwards
+
+    The fold is total: an event that it does not know is kept in the log and changes nothing. Events of other choices
+    are counted and kept, not folded.
+    """
+
+    def __init__(self, *, limits: Limits | None = None, lossless: bool = False, choice: int = 0) -> None:
+        self.choice = choice
+        self.log = EventLog(limits, lossless=lossless)
+        self.appended = ""
+        self.calls: list[CallState] = []
+        self.finish: Finish | None = None
+        self.terminal: Result | Error | None = None
+        self.id: str | None = None
+        self.request_id: str | None = None
+        self.session_id: str | None = None
+        self.model: str | None = None
+        self.metadata: dict[str, Any] = {}
+        self._usage: dict[str, Any] | None = None
+        self._messages: list[list[str]] = [[]]
+        self._bounded = False
+        self._boundary_due = False
+        self._reasoning: list[str] = []
+        self._refusal: list[str] = []
+        self._keys: dict[int | str, list[CallState]] = {}
+
+    def add(self, event: ProviderEvent) -> CallState | None:
+        """Fold one event. Returns the call that a `ToolCallDelta` belongs to."""
+        self.log.add(event)
+        self.appended = ""
+        if getattr(event, "choice", self.choice) != self.choice:
+            return None
+        if isinstance(event, TextDelta):
+            self._add_text(event)
+        elif isinstance(event, ReasoningDelta):
+            self._reasoning.append(event.text)
+            self.appended = event.text
+            self._add_metadata("reasoning", event.metadata)
+        elif isinstance(event, ToolCallDelta):
+            call = self._find_call(event)
+            call.add(event)
+            self.appended = call.appended
+            return call
+        elif isinstance(event, UsageUpdate):
+            self._add_usage(event)
+        elif isinstance(event, RefusalDelta):
+            self._refusal.append(event.text)
+            self.appended = event.text
+        elif isinstance(event, Finish):
+            self.finish = event
+            self.metadata.update(event.metadata or {})
+        elif isinstance(event, Session):
+            self._add_session(event)
+        elif isinstance(event, ToolResult):
+            self.metadata.setdefault("tool_results", []).append(event.to_dict())
+        elif isinstance(event, Result | Error):
+            self.terminal = event
+        return None
+
+    def _add_text(self, event: TextDelta) -> None:
+        if event.message_boundary:
+            self._bounded = self._boundary_due = True
+        if not event.text:
+            return
+        self.appended = event.text
+        if self._boundary_due:
+            # The blank line comes with the first characters after it: a boundary that nothing follows leaves no trace.
+            self._boundary_due = False
+            if self._messages[-1]:
+                self._messages.append([])
+                self.appended = "\n\n" + event.text
+        self._messages[-1].append(event.text)
+
+    def _add_session(self, event: Session) -> None:
+        self.id = self.id or event.id
+        self.request_id = event.request_id or self.request_id
+        self.session_id = event.session_id or self.session_id
+        self.model = event.model or self.model
+        self.metadata.update(event.metadata or {})
+
+    def _add_metadata(self, name: str, values: dict[str, Any] | None) -> None:
+        if values:
+            self.metadata.setdefault(name, []).append(values)
+
+    def _add_usage(self, event: UsageUpdate) -> None:
+        if self._usage is None:
+            self._usage = {}
+        for name in _USAGE_FIELDS:
+            value = getattr(event, name)
+            if value is not None:
+                self._usage[name] = value
+        if event.extra:
+            extra = self._usage.setdefault("extra", {})
+            extra.update({name: value for name, value in event.extra.items() if value is not None})
+
+    def _find_call(self, event: ToolCallDelta) -> CallState:
+        """The call of this key; only a different, non-empty id on a key that is taken makes a new one."""
+        calls = self._keys.setdefault(event.key, [])
+        if calls:
+            latest = calls[-1]
+            if not event.id or latest.id in (None, "", event.id):
+                return latest
+            for call in calls:
+                if call.id == event.id:
+                    return call
+        call = CallState(len(self.calls))
+        self.calls.append(call)
+        calls.append(call)
+        return call
+
+    @property
+    def messages(self) -> list[str]:
+        """The assistant messages: one, or as many as boundaries made."""
+        return ["".join(parts) for parts in self._messages if parts]
+
+    @property
+    def text(self) -> str:
+        """The text so far: the messages with a blank line between them."""
+        return "\n\n".join(self.messages)
+
+    @property
+    def reasoning(self) -> str | None:
+        """The native reasoning so far, as the provider sent it; None without any."""
+        return "".join(self._reasoning) or None
+
+    @property
+    def refusal(self) -> str | None:
+        """The refusal so far; None without any."""
+        return "".join(self._refusal) or None
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage so far, merged field by field; None where none was reported."""
+        return None if self._usage is None else Usage(**self._usage)
+
+    def set_arguments(self, index: int, value: Any, *, complete: bool, error: str | None = None) -> None:
+        """Give call `index` its parsed arguments, the partial value where not `complete`, and what was wrong."""
+        call = self.calls[index]
+        call.value, call.complete, call.error, call.has_value = value, complete, error, True
+
+    def build(
+        self,
+        *,
+        duration_ms: float = 0,
+        time_to_first_delta_ms: float | None = None,
+        prompt: Any = None,
+        session_id: str | None = None,
+        request_id: str | None = None,
+        text: str | None = None,
+        reasoning: str | None = None,
+        data: Any = None,
+        document_complete: bool | None = None,
+        incomplete: Sequence[str] = (),
+        diagnostics: Sequence[Diagnostic] = (),
+        cancelled: bool = False,
+        raw: Any = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Response:
+        """The Response so far.
+
+        `text` and `reasoning` replace what the events added up to (where reasoning was split out of the text).
+        `document_complete` says whether the document in the text is whole; None: there is none, which leaves nothing
+        incomplete. `cancelled`: the caller stopped.
+        """
+        terminal = self.terminal
+        all_text = self.text if text is None else text
+        messages = self.messages
+        final = messages[-1] if self._bounded and len(messages) > 1 else all_text
+        extra = {**self.metadata, **(metadata or {})}
+        model = self.model
+        if isinstance(terminal, Result):
+            if terminal.text is not None:
+                all_text = final = terminal.text
+            model = terminal.model or model
+            session_id = session_id or terminal.session_id
+            extra.update(terminal.metadata or {})
+        elif isinstance(terminal, Error):
+            extra["error"] = terminal.reason
+        end_state = self._end_state(cancelled)
+        calls = [self._tool_call(call, end_state) for call in self.calls]
+        hosted = [calls[call.index].model_dump() for call in self.calls if call.hosted]
+        if hosted:
+            extra["provider_tool_calls"] = hosted
+        calls = [calls[call.index] for call in self.calls if not call.hosted]
+        refusal = self.refusal
+        return Response(
+            id=self.id,
+            request_id=request_id or self.request_id,
+            session_id=session_id or self.session_id,
+            model=model,
+            prompt=prompt,
+            message=Message(content=all_text or None, refusal=refusal),
+            text=all_text,
+            final_message=final,
+            data=data,
+            reasoning=(reasoning if reasoning is not None else self.reasoning) or None,
+            refusal=refusal,
+            tool_calls=calls,
+            finish_reason=self._finish_reason(bool(calls)),
+            raw_finish_reason=self.finish.reason if self.finish else None,
+            end_state=end_state,
+            complete=end_state == "complete"
+            and document_complete is not False
+            and all(call.complete for call in calls),
+            incomplete=list(incomplete),
+            diagnostics=list(diagnostics),
+            usage=self.usage,
+            duration_ms=duration_ms,
+            time_to_first_delta_ms=time_to_first_delta_ms,
+            events=list(self.log.events),
+            event_coverage=self.log.coverage(),
+            terminal=terminal,
+            raw=raw,
+            metadata=extra,
+        )
+
+    def _finish_reason(self, has_calls: bool) -> FinishReason | None:
+        if isinstance(self.terminal, Error):
+            return "error"
+        if self.finish is None:
+            return None
+        return "tool_calls" if self.finish.mapped == "stop" and has_calls else self.finish.mapped
+
+    def _end_state(self, cancelled: bool) -> EndState:
+        finish, terminal = self.finish, self.terminal
+        if cancelled:
+            return "cancelled"
+        if isinstance(terminal, Error):
+            return "error"
+        if finish is None:
+            if self._refusal:
+                return "refused"
+            return "complete" if terminal is not None and (terminal.finished or terminal.text is not None) else "cut"
+        if finish.refusal or (self._refusal and finish.mapped in ("stop", "content_filter")):
+            return "refused"
+        if finish.paused:
+            return "paused"
+        if finish.mapped == "content_filter":
+            return "filtered"
+        if finish.mapped == "error":
+            return "error"
+        return "truncated" if finish.mapped == "length" or finish.unfinished else "complete"
+
+    def _tool_call(self, call: CallState, end_state: EndState) -> ToolCall:
+        text = call.text
+        value, complete = call.value, call.complete
+        if not text:
+            # A call without parameters has no text at all; whole once the provider closed it or said why it stopped.
+            complete = call.done or (self.finish is not None and end_state in ("complete", "paused"))
+            empty: dict[str, Any] = {}
+            value = empty if complete else None
+        elif call.free_text:
+            value, complete = text, call.done or end_state == "complete"
+        metadata = dict(call.metadata)
+        if call.error:
+            metadata["error"] = call.error
+        if not call.id:
+            metadata["generated_id"] = True
+        return ToolCall(
+            id=call.id or call.source,
+            name=call.name,
+            arguments=value,
+            raw_arguments=text,
+            complete=complete,
+            index=call.index,
+            metadata=metadata,
+        )
+
+
+_USAGE_FIELDS = tuple(field.name for field in fields(UsageUpdate) if field.name not in ("raw", "extra"))
+
+
+def fold(
+    events: Iterable[ProviderEvent | dict[str, Any]],
+    *,
+    duration_ms: float,
+    session_id: str | None,
+    limits: Limits | None,
+    lossless: bool,
+) -> Response:
+    """`Response.from_events`: see there."""
+    builder = ResponseBuilder(limits=limits, lossless=lossless)
+    terminals = 0
+    for given in events:
+        event: Any = from_dict(given) if isinstance(given, dict) else given
+        if not isinstance(event, ProviderEvent):
+            raise UsageError(f"from_events takes provider events, got {type(event).__name__}")
+        terminals += isinstance(event, Result | Error)
+        builder.add(event)
+    if terminals != 1:
+        raise UsageError(
+            f"a finished run has exactly one terminal event, got {terminals}",
+            expected="one Result or Error",
+            hint="Add Result() where the stream ended by itself, Error(reason=...) where it failed.",
+        )
+    for call in builder.calls:
+        if call.text and not call.free_text:
+            parsed = _Document(call.text)
+            builder.set_arguments(call.index, parsed.data, complete=parsed.complete, error=parsed.error)
+    terminal = builder.terminal
+    text = builder.text if terminal is None or isinstance(terminal, Error) or terminal.text is None else terminal.text
+    document = _Document(text)
+    return builder.build(
+        duration_ms=duration_ms,
+        session_id=session_id,
+        data=document.data,
+        document_complete=document.complete if document.found else None,
+        incomplete=document.incomplete,
+        diagnostics=document.diagnostics,
+        metadata={"parse_error": document.error} if document.error else None,
+    )
+
+
+class _Document:
+    """What the parser says of a text: `found` is False where it holds no document."""
+
+    def __init__(self, text: str) -> None:
+        from ..parser import StreamParser
+
+        self.found = self.complete = False
+        self.data: Any = None
+        self.incomplete: Sequence[str] = ()
+        self.diagnostics: Sequence[Diagnostic] = ()
+        self.error: str | None = None
+        if not text:
+            return
+        parser = StreamParser(dialect="llm")
+        try:
+            parser.feed(text)
+            parsed = parser.close()
+        except StreamParseError as error:
+            self.found, self.error, self.data = True, str(error), parser.snapshot()
+            return
+        if parsed.has_data:
+            self.found, self.complete, self.data = True, parsed.complete, parsed.data
+            self.incomplete, self.diagnostics = parsed.incomplete, parsed.diagnostics
