@@ -114,6 +114,9 @@ class _Hidden:
     def __repr__(self) -> str:
         return "HIDDEN"
 
+    def __reduce__(self) -> str:
+        return "HIDDEN"
+
 
 HIDDEN = _Hidden()
 

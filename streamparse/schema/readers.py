@@ -26,7 +26,7 @@ from .spec import Output, compile_output
 from .typed import Invalid, TypedTree
 
 if TYPE_CHECKING:
-    from ..machine import StreamingData
+    from ..implementation import StreamingData
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class PartialBuilder(Generic[T]):
     @overload
     def __init__(self, output: Any) -> None: ...
     def __init__(self, output: Any) -> None:
-        self.tree = TypedTree(compile_output(output).shape)
+        self.tree = TypedTree(compile_output(output))
 
     def feed(self, event: StreamingData) -> None:
         """Take one event."""

@@ -161,7 +161,7 @@ class Shape:
     ensure: Ensure | None = None
     """From a dict specification: the value must be there (and not null)."""
     _resolved: dict[Kind, Shape] = field(default_factory=dict["Kind", "Shape"], repr=False)
-    _children: dict[Part, Shape | None] = field(default_factory=dict["Part", "Shape | None"], repr=False)
+    _children: dict[str, Shape | None] = field(default_factory=dict[str, "Shape | None"], repr=False)
 
     def but(self, **changes: Any) -> Shape:
         """A copy with `changes`."""
@@ -200,15 +200,16 @@ class Shape:
 
     def child(self, part: Part) -> Shape | None:
         """The shape of a member. None: nothing is said about it (see `forbids`)."""
-        try:
-            return self._children[part]
-        except KeyError:
-            pass
-        found = self._child(part)
-        # Only names that the shape itself has are kept: the keys and indexes of a document are without bound.
-        if isinstance(part, str) and self._names(part):
-            self._children[part] = found
-        return found
+        if isinstance(part, int):
+            return self._child(part)
+        found = self._children.get(part, _UNKNOWN)
+        if found is not _UNKNOWN:
+            return found
+        made = self._child(part)
+        # Only names that the shape itself has are kept: the keys of a document are without bound.
+        if self._names(part):
+            self._children[part] = made
+        return made
 
     def _names(self, key: str) -> bool:
         if self.options:
@@ -247,6 +248,7 @@ class Shape:
         return items.closed and part >= len(items.prefix)
 
 
+_UNKNOWN = Shape()
 ANYTHING = Shape()
 """The shape of a place about which nothing is said."""
 

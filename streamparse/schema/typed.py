@@ -8,16 +8,17 @@ open chain costs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SchemaError
 from ..paths import Part, Parts, format_path
 from .partial import HIDDEN, present, wrap_roots
-from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, Shape, Tag
+from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, Shape, Tag, many
 
 if TYPE_CHECKING:
-    from ..machine import StreamingData
+    from ..implementation import StreamingData
+    from .spec import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Invalid:
     errors: tuple[ErrorDetails, ...]
     value: Any
     early: bool = False
+    after: int = field(default=0, compare=False)
+    """How many events of this document were given out before it: it belongs between that one and the next."""
 
     @property
     def message(self) -> str:
@@ -53,17 +56,18 @@ class Invalid:
 
 
 class Node:
-    """One open value."""
+    """One open value, at `part` of `parent`."""
 
     __slots__ = (
-        "bad", "candidate", "defaults", "failed", "given", "kind", "live", "parts", "pieces", "settled", "shape", "values", "waiting",
-        "whole",
+        "bad", "candidate", "chosen", "defaults", "failed", "given", "kind", "live", "parent", "part", "pieces", "settled", "shape",
+        "values", "waiting", "whole",
     )  # fmt: skip
 
-    def __init__(self, parts: Parts, kind: Kind, shape: Shape, *, live: bool) -> None:
-        self.parts = parts
+    def __init__(self, parent: Node | None, part: Part, kind: Kind, shape: Shape, *, live: bool) -> None:
+        self.parent = parent
+        self.part = part
         self.kind: Kind = kind
-        self.shape = shape.resolve(kind)
+        self.shape = shape.resolve(kind) if shape.options else shape
         self.live = live
         """This value is checked on its own."""
         self.values: Any = {} if kind == "object" else []
@@ -80,7 +84,21 @@ class Node:
         self.given: dict[str, Any] = {}
         self.settled: set[str] = set()
         self.defaults: dict[str, Any] = {}
-        self.candidate: Shape | None = None
+        self.candidate: int | None = None
+        """Of a union that is not decided: the alternative it is shown as."""
+        self.chosen: Any = None
+        """The discriminator's value, once there is one."""
+
+    @property
+    def parts(self) -> Parts:
+        """The path."""
+        found: list[Part] = []
+        node = self
+        while node.parent is not None:
+            found.append(node.part)
+            node = node.parent
+        found.reverse()
+        return tuple(found)
 
     @property
     def composing(self) -> bool:
@@ -110,7 +128,7 @@ class Node:
         else:
             self.values.append(None if value is HIDDEN else value)
 
-    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
+    def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
         """The open value as it can be shown, with its open member `inner`."""
         if self.shape.hold:
             return HIDDEN
@@ -128,10 +146,12 @@ class Node:
             values = {**values, part: inner}
         shape = self.shape
         if shape.options:
-            self.candidate = _candidate(shape, values) or self.candidate
+            fitting = _candidates(shape, values)
+            if len(fitting) == 1:
+                self.candidate = fitting[0]
             if self.candidate is None:
                 return HIDDEN
-            shape = self.candidate
+            shape = shape.options[self.candidate]
         shown = present(shape, values, self.defaults)
         return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
 
@@ -141,24 +161,42 @@ class Node:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Shapes hold validators and do not pickle: `TypedTree` finds them again.
+        return {name: getattr(self, name) for name in Node.__slots__ if name != "shape"}
 
-def _candidate(shape: Shape, values: dict[str, Any]) -> Shape | None:
-    """The one alternative of a union that has all the keys so far."""
-    fitting = [
-        option for option in shape.options if option.members is not None and all(option.members.get().knows(key) for key in values)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def relink(self, shape: Shape | None) -> None:
+        """Find the shape again after unpickling; `shape` is what the parent has at this part."""
+        self.shape = (shape or ANYTHING).resolve(self.kind)
+        while self.chosen is not None and self.shape.tag is not None:
+            self.shape = (self.shape.choose(self.chosen) or ANYTHING).resolve(self.kind)
+
+
+def _candidates(shape: Shape, values: dict[str, Any]) -> list[int]:
+    """The alternatives of a union that have all the keys so far."""
+    return [
+        index
+        for index, option in enumerate(shape.options)
+        if option.members is not None and all(option.members.get().knows(key) for key in values)
     ]
-    return fitting[0] if len(fitting) == 1 else None
 
 
 class TypedTree:
     """Follows the events of one document.
 
-    `feed(event)` returns the node that the event is about. What did not fit is appended to `invalid`; the owner takes it from there.
-    `check=False` builds without checking anything: values are shown as they are.
+    `feed(event)` takes public events; one who has the `start` events too may call `open` and `close` instead. What did not fit is appended
+    to `invalid`; the owner takes it from there. `check=False` builds without checking anything: values are shown as they are.
+    `documents_all`: the root is a list of documents.
     """
 
-    def __init__(self, shape: Shape, *, check: bool = True) -> None:
-        self.shape = shape
+    def __init__(self, output: Output, *, check: bool = True, documents_all: bool = False) -> None:
+        self.output = output
+        self.documents_all = documents_all
+        self.shape = many(output.shape) if documents_all else output.shape
         self.checking = check
         self.chain: list[Node] = []
         """The open containers, outermost first."""
@@ -172,56 +210,58 @@ class TypedTree:
         self._reported: set[Parts] = set()
         self._path: str | None = None
 
-    def feed(self, event: StreamingData) -> Node | None:
+    def feed(self, event: StreamingData) -> None:
         """Take one event."""
         kind = event.event_type
         if kind == "delta":
             leaf = self.leaf
             path = event.path
             if leaf is None or path != self._path:
-                leaf = self.open(event.parts, cast("Kind", event.kind))
+                leaf = self.reach(event.parts, cast("Kind", event.kind))
                 self._path = path
             if leaf.kind == "string":
                 leaf.pieces.append(cast("str", event.delta))
-            return leaf
-        if kind == "done":
-            return self.close(event.parts, cast("Kind", event.kind), event.value)
-        if kind == "start":
-            node = self.open(event.parts, cast("Kind", event.kind))
+        elif kind == "done":
+            parts = event.parts
+            if event.kind in CONTAINERS:
+                node = self.reach(parts, cast("Kind", event.kind)) if len(self.chain) <= len(parts) else self.chain[-1]
+            else:
+                leaf = self.leaf
+                node = leaf if leaf is not None and event.path == self._path else self.reach(parts, cast("Kind", event.kind))
+            self.close(node, event.value)
+        elif kind == "start":
+            self.reach(event.parts, cast("Kind", event.kind))
             self._path = event.path
-            return node
-        if kind == "reset":
+        elif kind == "reset":
             self.reset(event.parts)
-        return None
 
-    def open(self, parts: Parts, kind: Kind) -> Node:
-        """A value begins. Containers round it that were not announced are opened too."""
-        chain = self.chain
-        for depth in range(len(chain), len(parts)):
-            chain.append(self._node(parts[:depth], "array" if isinstance(parts[depth], int) else "object"))
-        node = self._node(parts, kind)
+    def reach(self, parts: Parts, kind: Kind) -> Node:
+        """A value begins at `parts`. Containers round it that were not announced are opened too."""
+        for depth in range(len(self.chain), len(parts)):
+            self.open(parts[depth - 1] if depth else "", "array" if isinstance(parts[depth], int) else "object")
+        return self.open(parts[-1] if parts else "", kind)
+
+    def open(self, part: Part, kind: Kind) -> Node:
+        """A value begins, at `part` of the innermost open container (of a document: at its root)."""
+        parent = self.chain[-1] if self.chain else None
+        if parent is None:
+            node = Node(None, part, kind, self.shape, live=self.checking)
+        else:
+            shape = parent.shape.child(part)
+            live = parent.composing
+            node = Node(parent, part, kind, shape or ANYTHING, live=live)
+            if shape is None and live and isinstance(part, str) and parent.shape.forbids(part):
+                details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
+                self.report(node.parts, (details,), None, early=True)
+                parent.bad = True
+                node.live = False
         if kind in CONTAINERS:
-            chain.append(node)
+            self.chain.append(node)
             self.leaf = None
         else:
             self.leaf = node
-        return node
-
-    def _node(self, parts: Parts, kind: Kind) -> Node:
-        parent = self.chain[-1] if self.chain else None
-        if parent is None:
-            node = Node(parts, kind, self.shape, live=self.checking)
-        else:
-            part = parts[-1]
-            shape = parent.shape.child(part)
-            live = parent.composing
-            if live and isinstance(part, str) and parent.shape.forbids(part):
-                details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
-                self.report(parts, (details,), None, early=True)
-                parent.bad = True
-                live = False
-            node = Node(parts, kind, shape or ANYTHING, live=live)
-        if node.live and kind not in node.shape.kinds:
+        # A string in a container's place may hold that container as text: only its end tells.
+        if node.live and kind not in node.shape.kinds and not (kind == "string" and node.shape.kinds & CONTAINERS):
             self._wrong_kind(node)
         return node
 
@@ -237,20 +277,16 @@ class TypedTree:
         node.failed = True
         self.report(node.parts, errors, value, early=True)
 
-    def close(self, parts: Parts, kind: Kind, value: Any) -> Node:
-        """A value is final."""
-        if kind in CONTAINERS:
-            node = self.open(parts, kind) if len(self.chain) <= len(parts) else self.chain[-1]
+    def close(self, node: Node, value: Any) -> None:
+        """An open value (the leaf, else the innermost container) is final."""
+        if node.kind in CONTAINERS:
             self.chain.pop()
-        else:
-            leaf = self.leaf
-            node = leaf if leaf is not None and leaf.parts == parts else self.open(parts, kind)
         self.leaf = None
-        if self.chain:
-            self._settle(self.chain[-1], node, value)
+        self._path = None
+        if node.parent is not None:
+            self._settle(node.parent, node, value)
         else:
             self._close_root(node, value)
-        return node
 
     def _close_root(self, node: Node, value: Any) -> None:
         checked = self._judge(node, value, None) if node.live else None
@@ -261,7 +297,7 @@ class TypedTree:
 
     def _settle(self, parent: Node, node: Node, value: Any) -> None:
         """`node` closed inside `parent`: check it, now or when it can be checked."""
-        part = node.parts[-1]
+        part = node.part
         tag = parent.undecided
         if tag is not None:
             parent.store(part, self._as_it_is(node, value))
@@ -288,7 +324,7 @@ class TypedTree:
         fits = not checked.errors and not checked.whole
         if not fits and not checked.whole:
             parent.bad = True
-        parent.store(node.parts[-1], checked.value if fits else self._as_it_is(node, value))
+        parent.store(node.part, checked.value if fits else self._as_it_is(node, value))
         if prop is not None and parent.shape.members is not None and parent.shape.members.get().needs_context:
             parent.settled.add(prop.name)
             if fits:
@@ -304,7 +340,7 @@ class TypedTree:
         while ready and parent.waiting:
             ready = False
             for entry in parent.waiting:
-                prop = parent.property(entry[0].parts[-1])
+                prop = parent.property(entry[0].part)
                 if prop is None or all(field.name in parent.settled for field in fields if field.index < prop.index):
                     parent.waiting.remove(entry)
                     context = {field.name: parent.given[field.name] for field in fields if field.name in parent.given}
@@ -325,13 +361,14 @@ class TypedTree:
                 parent.shape = parent.shape.but(tag=None)
             return
         parent.shape = chosen.resolve("object")
+        parent.chosen = value
         waiting, parent.waiting = parent.waiting, []
         for node, raw in waiting:
-            shape = parent.shape.child(node.parts[-1])
-            again = Node(node.parts, node.kind, shape or ANYTHING, live=parent.composing)
+            shape = parent.shape.child(node.part)
+            again = Node(parent, node.part, node.kind, shape or ANYTHING, live=parent.composing)
             again.whole = True
             again.values, again.pieces = node.values, node.pieces
-            if again.live and parent.shape.forbids(node.parts[-1]):
+            if again.live and parent.shape.forbids(node.part):
                 again.live = False  # the parent's own check reports it
             self._settle(parent, again, raw)
 
@@ -394,7 +431,7 @@ class TypedTree:
             parent.values.pop(part, None)
         else:
             del parent.values[part:]
-        parent.waiting = [entry for entry in parent.waiting if entry[0].parts != parts]
+        parent.waiting = [entry for entry in parent.waiting if entry[0].part != part]
         prop = parent.property(part)
         if prop is not None:
             parent.settled.discard(prop.name)
@@ -408,19 +445,33 @@ class TypedTree:
         if self.value is not HIDDEN:
             return self.value
         shown: Any = HIDDEN
-        part: Part | None = None
+        part: Part = ""
         if self.leaf is not None:
             shown = self.leaf.shown()
-            part = self.leaf.parts[-1] if self.leaf.parts else None
+            part = self.leaf.part
         for node in reversed(self.chain):
             shown = node.shown(shown, part)
-            part = node.parts[-1] if node.parts else None
+            part = node.part
         if not self.chain and self.leaf is None and "object" in self.shape.kinds:
             # Nothing came yet: of a model, the instance with its defaults.
             root = self.shape.resolve("object")
             if root.members is not None and root.members.get().model is not None and not root.hold:
                 return wrap_roots(root, present(root, {}, {}))
         return shown
+
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "shape"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.shape = many(self.output.shape) if self.documents_all else self.output.shape
+        above: Node | None = None
+        for node in [*self.chain, *([self.leaf] if self.leaf is not None else [])]:
+            node.relink(self.shape if above is None else above.shape.child(node.part))
+            for waiting, _ in node.waiting:
+                waiting.relink(node.shape.child(waiting.part))
+            above = node
 
 
 def _before(fields: tuple[Property, ...], name: str, prop: Property) -> bool:

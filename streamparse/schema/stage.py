@@ -1,0 +1,399 @@
+"""SchemaStage: what the parser runs behind the machine where `output=` is given.
+
+Events in, events out; it adds and takes away nothing but this:
+
+* held values: a string that means something only as a whole (a date, a literal, ...) is sent as one delta just before its `done`; a value
+  marked `Hold`, and an object that waits for a `Required` field, is sent when it can be shown;
+* double encoding: where only an object or array can be right and a string comes that holds one, the events of what is inside take its
+  place, and the value in the tree;
+* `start` events, which the stage needs and the caller may not want.
+
+Checks change no event: what does not fit is told in `invalid`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..dialect import Dialect
+from ..errors import DIAGNOSTIC_CODES, Diagnostic
+from ..implementation import Machine, make_event
+from ..machine import KEY, KIND, ORIGIN, PARENT, PIECES
+from ..paths import Parts, format_path
+from .early import Watch, watch
+from .shape import CONTAINERS
+from .typed import Invalid, Node, TypedTree
+
+if TYPE_CHECKING:
+    from ..implementation import StreamingData
+    from ..limits import Limits
+    from ..machine import Field
+    from .spec import Output
+
+_SPACE = " \t\n\r"
+_INSIDE = Dialect("json5", also={"python_literal", "js_literal", "raw_line_end", "truncated"})
+
+
+class Place(NamedTuple):
+    """Where a string began in the text."""
+
+    offset: int
+    line: int
+    column: int
+
+
+class _Inner:
+    """A string that may hold JSON, the machine that reads what is inside, and the machine (`owner`, from `base` on) it stands in."""
+
+    __slots__ = ("base", "field", "machine", "node", "owner", "place", "started")
+
+    def __init__(self, field: Field, node: Node, machine: Machine, owner: Machine, base: int, place: Place) -> None:
+        self.field = field
+        self.node = node
+        self.machine = machine
+        self.owner = owner
+        self.base = base
+        self.place = place
+        self.started = False
+        """The first character that is not white space was a bracket, and nothing since has shown that it is no JSON."""
+
+
+class _Buffer:
+    """Events kept back: until `node` is closed (`waits` None), or until all of `waits` (keys of its `Required` fields) can be shown."""
+
+    __slots__ = ("events", "node", "waits")
+
+    def __init__(self, node: Node, waits: list[tuple[str, ...]] | None) -> None:
+        self.node = node
+        self.waits = waits
+        self.events: list[StreamingData] = []
+
+
+class SchemaStage:
+    """Follows the events of one parser. All parameters but `output` are those of the parser.
+
+    `documents_all`: the documents are items of one list. `machine` is the parser's: its tree is where an opened string is replaced.
+    """
+
+    def __init__(
+        self,
+        output: Output,
+        machine: Machine,
+        dialect: Dialect,
+        limits: Limits,
+        *,
+        number: str = "int_float",
+        surrogates: str = "replace",
+        emit_starts: bool = False,
+        documents_all: bool = False,
+    ) -> None:
+        self.output = output
+        self.tree = TypedTree(output, documents_all=documents_all)
+        self.invalid: list[Invalid] = []
+        """What did not fit since the last `take_invalid`."""
+        self.diagnostics: list[Diagnostic] = []
+        """`double_encoded`, one a string that was opened."""
+        self.count = 0
+        """Events given out so far."""
+        self._machine = machine
+        # What is inside a string was written by the same model, with the escapes of one level: raw line ends are to be expected.
+        self._dialect = dialect if not dialect.tolerances else _INSIDE
+        self._limits = limits
+        self._number = number
+        self._surrogates = surrogates
+        self._starts = emit_starts
+        self._base = 1 if documents_all else 0
+        self._root: tuple[Any, Any] | None = None
+        self._inners: list[_Inner] = []
+        self._buffers: list[_Buffer] = []
+        self._held: Field | None = None
+        self._watch: Watch | None = None
+        self._quick: Field | None = None
+        """The open string whose deltas need nothing but to be passed on."""
+        self._out: list[StreamingData] = []
+        if documents_all:
+            self.tree.open("", "array")
+
+    # ------------------------------------------------------------------------------------------------------------------ events
+
+    def feed(self, events: list[StreamingData]) -> list[StreamingData]:
+        """Take the machine's events (with `start` events); return those that are to be seen."""
+        if len(events) == 1:
+            event = events[0]
+            if event._field is self._quick and event._type == "delta":
+                self.tree.leaf.pieces.append(event._delta)  # type: ignore[union-attr]
+                self.count += 1
+                return events
+        out = self._out = []
+        for event in events:
+            self._take(event)
+        self._out = []
+        return out
+
+    def _take(self, event: StreamingData) -> None:
+        if self._inners and event._field is self._inners[-1].field:
+            self._inside(self._inners[-1], event)
+            return
+        kind = event.event_type
+        if kind == "delta":
+            self._delta(event)
+        elif kind == "start":
+            self._start(event)
+        elif kind == "done":
+            self._done(event)
+        elif kind == "reset":
+            self._reset(event)
+        else:
+            self._cut(event)
+        if self.tree.invalid:
+            found, self.tree.invalid = self.tree.invalid, []
+            self.invalid.extend(replace(invalid, after=self.count) for invalid in found)
+
+    def _start(self, event: StreamingData) -> None:
+        field = event._field
+        tree = self.tree
+        # Under no container the document itself begins: it has no part, whatever the machine calls its place.
+        node = tree.open(field[KEY] if tree.chain or self._base else "", field[KIND])
+        shape = node.shape
+        self._quick = None
+        if node.kind == "string":
+            if "string" not in shape.kinds and shape.kinds & CONTAINERS:
+                self._inners.append(self._inner(event, node))
+                return
+            self._watch = watch(shape) if node.live and not node.failed else None
+            if shape.hold:
+                self._held = field
+                return
+            if self._watch is None:
+                self._quick = field
+        elif node.kind in CONTAINERS:
+            if shape.hold:
+                self._buffers.append(_Buffer(node, None))
+            elif node.kind == "object" and shape.members is not None and shape.members.get().must:
+                self._buffers.append(_Buffer(node, [prop.keys for prop in shape.members.get().must]))
+        if self._starts:
+            self._emit(make_event(field, "start", None, None))
+
+    def _delta(self, event: StreamingData) -> None:
+        leaf = self.tree.leaf
+        assert leaf is not None
+        if leaf.kind == "string":
+            delta = event.delta or ""
+            leaf.pieces.append(delta)
+            if self._watch is not None and self._watch.due(len(delta)):
+                self._look(leaf)
+            if event._field is self._held:
+                return
+        self._emit(event)
+
+    def _look(self, node: Node) -> None:
+        """Is the string still one that can be right?"""
+        assert self._watch is not None
+        prefix = self._watch.failed(node.text())
+        if prefix is not None:
+            self._watch = None
+            errors = node.shape.facts(prefix).errors if node.shape.facts is not None else ()
+            if errors:
+                self.tree.fail(node, errors, prefix)
+
+    def _done(self, event: StreamingData) -> None:
+        field = event._field
+        tree = self.tree
+        node = tree.leaf if tree.leaf is not None else tree.chain[-1]
+        if self._watch is not None:
+            self._look(node)
+            self._watch = None
+        if self._held is not None:
+            # The tree has its pieces. For the caller they are one delta.
+            self._held = None
+            if self._starts:
+                self._emit(make_event(field, "start", None, None))
+            if event.value:
+                self._emit(make_event(field, "delta", event.value, len(field[PIECES])))
+        self._quick = None
+        tree.close(node, event.value)
+        self._emit(event)
+        while self._buffers and self._buffers[-1].node is node:
+            self._release()
+
+    def _reset(self, event: StreamingData) -> None:
+        parts = event.parts
+        self.tree.reset(parts)
+        self._watch = self._held = self._quick = None
+        self._inners = [inner for inner in self._inners if inner.node.parts[: len(parts)] != parts]
+        self._buffers = [buffer for buffer in self._buffers if buffer.node.parts[: len(parts)] != parts]
+        if not parts:
+            self._root = None
+        self._emit(event)
+
+    def _cut(self, event: StreamingData) -> None:
+        # What was kept back is not final, so it is not shown; that it was open is told.
+        self._buffers = []
+        self._watch = self._held = self._quick = None
+        self._emit(event)
+
+    def take_invalid(self) -> list[Invalid]:
+        """What did not fit since the last call."""
+        found, self.invalid = self.invalid, []
+        return found
+
+    # ------------------------------------------------------------------------------------------------------------------ holding
+
+    def _emit(self, event: StreamingData) -> None:
+        if not self._buffers:
+            self._out.append(event)
+            self.count += 1
+            return
+        buffer = self._buffers[-1]
+        buffer.events.append(event)
+        if buffer.waits is not None and event.event_type != "start":
+            depth = len(buffer.node.parts)
+            parts = event.parts
+            if len(parts) > depth:
+                buffer.waits = [keys for keys in buffer.waits if parts[depth] not in keys]
+                if not buffer.waits:
+                    self._release()
+
+    def _release(self) -> None:
+        """Show the innermost kept events (to the buffer below, if there is one)."""
+        events = self._buffers.pop().events
+        for event in events:
+            self._emit(event)
+
+    # ------------------------------------------------------------------------------------------------------------------ double encoding
+
+    def _inner(self, event: StreamingData, node: Node) -> _Inner:
+        field = event._field
+        machine = Machine(
+            self._dialect,
+            self._limits,
+            solo=True,
+            number=self._number,
+            surrogates=self._surrogates,
+            starts=True,
+            source=event.source,
+            path_style=field[ORIGIN][1],
+        )
+        machine.begin(field[PARENT], field[KEY])
+        place = Place(*event.value) if isinstance(event.value, tuple) else Place(0, 1, 1)
+        if not self._inners:
+            return _Inner(field, node, machine, self._machine, self._base, place)
+        outer = self._inners[-1]
+        return _Inner(field, node, machine, outer.machine, len(outer.node.parts), outer.place)
+
+    def _inside(self, inner: _Inner, event: StreamingData) -> None:
+        """An event of a string that may hold JSON."""
+        kind = event.event_type
+        if kind == "delta":
+            delta = event.delta or ""
+            if not inner.started:
+                delta = delta.lstrip(_SPACE)
+                if not delta:
+                    return
+                if not (delta[0] == "{" and "object" in inner.node.shape.kinds or delta[0] == "[" and "array" in inner.node.shape.kinds):
+                    self._give_up(inner, event)
+                    return
+                inner.started = True
+                self.tree.leaf = None
+            self._pass_on(inner, inner.machine.feed(delta))
+            if inner.machine.error is not None:
+                self._give_up(inner, event)
+        elif kind == "done":
+            if inner.started:
+                self._pass_on(inner, inner.machine.finish())
+            if inner.started and inner.machine.closed:
+                self._replace(inner, event.value)
+            else:
+                if event.value:
+                    self._give_up(inner, make_event(event._field, "delta", event.value, len(event._field[PIECES])))
+                else:
+                    self._inners.remove(inner)
+                self._take(event)
+        elif inner.started:
+            self._pass_on(inner, inner.machine.finish())
+            self._replace(inner, event.value)
+        else:
+            self._inners.remove(inner)
+            self._take(event)
+
+    def _pass_on(self, inner: _Inner, events: list[StreamingData]) -> None:
+        for event in events:
+            self._take(event)
+
+    def _give_up(self, inner: _Inner, event: StreamingData) -> None:
+        """It is no JSON: the string comes as it is. `event` is its last delta, with all that was read so far as value."""
+        del self._inners[self._inners.index(inner) :]
+        field = event._field
+        parts = inner.node.parts
+        text = event.value
+        if inner.started:
+            # Some of it looked like JSON, and was sent.
+            self._reset(make_event(field, "reset", None, None))
+        self.tree.leaf = None
+        del self.tree.chain[len(parts) :]
+        node = self.tree.open(inner.node.part, "string")
+        if self._starts:
+            self._emit(make_event(field, "start", None, None))
+        node.pieces.append(text)
+        self._emit(make_event(field, "delta", text, event._value))
+
+    def _replace(self, inner: _Inner, text: Any) -> None:
+        """Put what was inside in the string's place in the tree."""
+        self._inners.remove(inner)
+        value = inner.machine.tree(None)
+        steps = inner.node.parts[inner.base :]
+        self._note(inner)
+        if not steps:
+            self._root = (text, value)
+            return
+        target = self.root(inner.owner.tree(None))
+        for part in steps[:-1]:
+            target = target[part]
+        # A key that came again may have another value by now.
+        if target[steps[-1]] is text or target[steps[-1]] == text:
+            target[steps[-1]] = value
+
+    def _note(self, inner: _Inner) -> None:
+        path = format_path(inner.node.parts)
+        offset, line, column = inner.place
+        self.diagnostics.append(Diagnostic("double_encoded", DIAGNOSTIC_CODES["double_encoded"], offset, line, column, path))
+        # Places inside the string are of no use to a reader of the text: the string's own is given.
+        self.diagnostics.extend(item._replace(offset=offset, line=line, column=column) for item in inner.machine.diagnostics)
+
+    # ------------------------------------------------------------------------------------------------------------------ the tree
+
+    def root(self, value: Any) -> Any:
+        """The machine's root value, or what was inside it where it is a string that was opened."""
+        return self._root[1] if self._root is not None and value is self._root[0] else value
+
+    def overlay(self, value: Any) -> Any:
+        """`value` - a copy of the machine's tree that may be changed - with what is inside the string that is being read now."""
+        found: Any = None
+        steps: Parts = ()
+        for inner in reversed(self._inners):
+            if inner.started:
+                opened = inner.machine.snapshot(None)
+                found = opened if found is None else _put(opened, steps, found)
+                steps = inner.node.parts[inner.base :]
+        return self.root(value) if found is None else _put(value, steps, found)
+
+    def open_paths(self, paths: list[str]) -> list[str]:
+        """The machine's open paths, with those inside the string that is being read now, innermost first."""
+        for inner in self._inners:
+            if inner.started:
+                paths = [*inner.machine.open_paths[:-1], *paths]
+        return paths
+
+
+def _put(value: Any, steps: Parts, item: Any) -> Any:
+    if not steps:
+        return item
+    target = value
+    for part in steps[:-1]:
+        target = target[part]
+    if isinstance(target, list) and steps[-1] == len(target):
+        target.append(item)
+    else:
+        target[steps[-1]] = item
+    return value
