@@ -1,20 +1,25 @@
 """Driving: who makes a run go on, and how its readers wait.
 
-A run is one coroutine (`Driven.main`). It pauses before each chunk, so that nothing is read that nobody wants. What pushes it over the
-pause is an engine:
+A run is one coroutine (`Driven.main`). It pauses before each chunk, so that nothing is read that nobody wants. What
+pushes it over the pause is an engine:
 
-    Stepped    the first reader was sync. Any thread pushes the coroutine one step further, one at a time; it never suspends but at the
-               pause, since `ThreadOps` waits by blocking. Asynchronous sources run on a private event loop, in one task.
-    Tasked     the first reader was async. The coroutine is a task on that reader's event loop; sync sources are read in a worker thread.
+    Stepped    the first reader was sync. Any thread pushes the coroutine one step further, one at a time; it suspends
+               nowhere but at the pause, since it waits by blocking. Asynchronous sources run on a private
+               event loop, in one task.
+    Tasked     the first reader was async. The coroutine is a task on that reader's event loop; sync sources are read in
+               a worker thread.
 
-Readers come to either engine from anywhere: `advance` blocks, `advance_async` awaits, both return once the run has the step they want.
+Readers come to either engine from anywhere: `advance` blocks, `advance_async` awaits; both return once the run has the
+step that is wanted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import queue
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import CancelledError as FutureCancelled
@@ -23,7 +28,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Protocol
 
 from .errors import UsageError
-from .sources import AsyncNeeded, Ops
+from .sources import AsyncNeeded, Idle, Ops
 
 
 class Cancelled(BaseException):
@@ -41,6 +46,7 @@ class DriverOps(Ops, Protocol):
 
     async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
         """Run `work`; True where it was cancelled on the way."""
+        ...
 
 
 class Driven(Protocol):
@@ -56,11 +62,11 @@ class Driven(Protocol):
         """The whole run. Calls `Engine.published` after every step."""
 
     def interrupt(self) -> None:
-        """Break off a source that another thread is blocked in."""
+        """Break off a source that a thread is blocked in."""
 
 
 class Worker:
-    """One daemon thread that runs functions in order. Daemon: a source that never returns must not keep the program from ending."""
+    """One thread that runs functions in order. A daemon: a source that never returns must not keep a program alive."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -87,6 +93,9 @@ class Worker:
                 self._jobs.put(None)
                 self._jobs = queue.SimpleQueue()
 
+    def __del__(self) -> None:
+        self.stop()
+
 
 def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
     # A function, not a method: the thread must not keep its worker, and all that hangs on it, alive.
@@ -100,13 +109,21 @@ def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None])
         del job, future, function
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The asyncio loop that runs in this thread; None without one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def loop_is_running() -> bool:
     """Whether an asyncio loop runs in this thread."""
-    return asyncio._get_running_loop() is not None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return running_loop() is not None
 
 
 class _Bridge:
-    """A private event loop with one task that awaits what it is given, one after the other, for threads that block meanwhile.
+    """A private event loop with one task that awaits what it is given, for threads that block meanwhile.
 
     One task, because what was entered in one task (a timeout, a task group) must be left in the same one.
     """
@@ -116,7 +133,7 @@ class _Bridge:
         self._task: asyncio.Task[None] | None = None
         self._inbox: asyncio.Queue[Any] = asyncio.Queue()
         self._result: asyncio.Future[Any] | None = None
-        self._expired = False
+        self._reason: BaseException | None = None  # why the task is being cancelled; None: it is to end
 
     def run(self, awaitable: Any, timeout: float | None = None) -> Any:
         loop = self.loop
@@ -124,7 +141,7 @@ class _Bridge:
             self._task = loop.create_task(self._serve())
         self._result = loop.create_future()
         self._inbox.put_nowait(awaitable)
-        timer = None if timeout is None else loop.call_later(timeout, self._expire)
+        timer = None if timeout is None else loop.call_later(timeout, self._break_off, Idle())
         try:
             return loop.run_until_complete(self._result)
         except BaseException:
@@ -136,9 +153,14 @@ class _Bridge:
             if timer is not None:
                 timer.cancel()
 
-    def _expire(self) -> None:
-        if self._task is not None:
-            self._expired = True
+    def cancel(self) -> None:
+        """Break off what is awaited, from any thread: `run` raises `Cancelled`."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._break_off, Cancelled())
+
+    def _break_off(self, reason: BaseException) -> None:
+        if self._task is not None and self._result is not None and not self._result.done():
+            self._reason = reason
             self._task.cancel()
 
     async def _serve(self) -> None:
@@ -149,14 +171,15 @@ class _Bridge:
             try:
                 value = await awaitable
             except asyncio.CancelledError:
-                if not self._expired:
+                if self._reason is None:
                     raise
-                self._expired = False
-                result.set_exception(TimeoutError())
+                result.set_exception(self._reason)
+                self._reason = None
             except Exception as error:  # noqa: BLE001  # it belongs to the caller of `run`
                 result.set_exception(error)
             else:
                 result.set_result(value)
+            del awaitable, result
 
     def _end_task(self) -> None:
         task, self._task = self._task, None
@@ -183,18 +206,20 @@ class _Pause:
         yield
 
 
-class ThreadOps:
+class _ThreadOps:
     """Waiting by blocking. Its coroutines never suspend, but in `pause`."""
 
     is_async = False
 
     def __init__(self) -> None:
         self.bridge: _Bridge | None = None
+        self.reads_async = False
         self._worker = Worker("streamparse-source")
 
     def need_async(self) -> None:
         if loop_is_running():
             raise AsyncNeeded
+        self.reads_async = True
 
     async def wait(self, awaitable: Any, timeout: float | None = None) -> Any:
         if self.bridge is None:
@@ -210,16 +235,17 @@ class ThreadOps:
         try:
             return future.result(timeout)
         except FutureTimeout:
-            if future.done():
+            if future.done():  # the source's own
                 raise
-            raise TimeoutError from None
+            self._worker.stop()  # it is stuck; whatever comes next gets a thread of its own
+            raise Idle from None
 
     async def pause(self) -> None:
         await _Pause()
 
     async def call(self, handler: Callable[..., Any], *args: Any) -> Any:
         result = handler(*args)
-        return await self.wait(result) if _is_awaitable(result) else result
+        return await self.wait(result) if inspect.isawaitable(result) else result
 
     async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
         try:
@@ -234,32 +260,23 @@ class ThreadOps:
             self.bridge.close()
 
 
-def _is_awaitable(value: Any) -> bool:
-    return hasattr(type(value), "__await__")
-
-
 class Stepped:
     """A run that threads push on, one step at a time."""
 
     def __init__(self, run: Driven) -> None:
         self._run = run
-        self._ops = ThreadOps()
+        self._ops = _ThreadOps()
         self._free = threading.Condition()
         self._owner: int | None = None  # the thread that is inside the run
         self._main = run.main(self._ops)
         self._main.send(None)  # up to the first pause: nothing has happened yet
         self.dead = False
 
-    @property
-    def needs_async(self) -> bool:
-        """Whether this thread cannot push the run, since it needs a loop and another one runs here."""
-        return self._ops.bridge is not None and loop_is_running()
-
     def published(self) -> None:
         """The readers are woken when the thread that pushes lets go."""
 
     def advance(self, index: int) -> None:
-        """Push until the run has step `index`, or another thread did. Raises `AsyncNeeded` where only an async reader can go on."""
+        """Push until the run has step `index`, or another thread did. Raises `AsyncNeeded` where a loop must do it."""
         run, free = self._run, self._free
         me = threading.get_ident()
         with free:
@@ -271,7 +288,7 @@ class Stepped:
                 if self._owner == me:
                     raise _inside()
                 free.wait()
-            if self.needs_async:
+            if self._ops.reads_async and loop_is_running():
                 raise AsyncNeeded
             self._owner = me
         self._push()
@@ -285,7 +302,7 @@ class Stepped:
         except StopIteration:
             self._end()
         except BaseException:
-            # AsyncNeeded before the first chunk, or Ctrl-C: the run has settled its own state before it let this through.
+            # AsyncNeeded before the first chunk, or Ctrl-C: the run has settled its state before it let this through.
             self._end()
             raise
         finally:
@@ -300,28 +317,33 @@ class Stepped:
     async def advance_async(self, index: int, worker: Worker) -> None:
         """`advance` for a reader on a loop: in a thread."""
         bridge = self._ops.bridge
-        if bridge is not None and asyncio._get_running_loop() is bridge.loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        if bridge is not None and running_loop() is bridge.loop:
             raise _inside()
         await asyncio.wrap_future(worker.submit(self.advance, index))
 
     def cancel(self) -> None:
-        """End the run here. Where another thread is inside the source, that one ends it as soon as the source lets go of it."""
+        """End the run here. A thread that is inside the source ends it as soon as the source lets go of it."""
         with self._free:
             if self.dead:
                 return
             if self._owner is not None:
                 self._run.cancel_requested = True
                 if self._owner != threading.get_ident():
+                    if self._ops.bridge is not None:
+                        self._ops.bridge.cancel()
                     self._run.interrupt()
                 return
             self._owner = threading.get_ident()
         self._push(cancel=True)
 
-    async def settle(self) -> None:
-        """Nothing to wait for: `cancel` has done it."""
+    async def cancel_async(self) -> None:
+        """`cancel` for a loop: in a thread of its own, since the readers' one may be blocked in the source."""
+        worker = Worker("streamparse-cancel")
+        await asyncio.wrap_future(worker.submit(self.cancel))
+        worker.stop()
 
     def drop(self) -> None:
-        """Nobody will read on. Give back what an operating system counts; handlers are not called by the garbage collector."""
+        """Nobody will read on: give back threads and the loop. The garbage collector must not call handlers."""
         if self.dead:
             return
         self.dead = True
@@ -329,7 +351,7 @@ class Stepped:
         self._ops.close()
 
 
-class LoopOps:
+class _LoopOps:
     """Waiting on an asyncio loop, and in a worker thread for what blocks."""
 
     is_async = True
@@ -358,9 +380,10 @@ class LoopOps:
         try:
             return await awaitable
         except asyncio.CancelledError:
-            if not expired or (hasattr(task, "uncancel") and task.uncancel() > 0):
+            # Before Python 3.11 tasks cannot tell the timer's cancellation from another one at the same time.
+            if not expired or (sys.version_info >= (3, 11) and task.uncancel() > 0):
                 raise
-            raise TimeoutError from None
+            raise Idle from None
         finally:
             timer.cancel()
 
@@ -370,8 +393,8 @@ class LoopOps:
             return await future
         done, _ = await asyncio.wait([future], timeout=timeout)
         if not done:
-            self._worker.stop()  # it is stuck; whatever comes next gets a thread of its own
-            raise TimeoutError
+            self._worker.stop()  # as above
+            raise Idle
         return future.result()
 
     async def pause(self) -> None:
@@ -379,9 +402,12 @@ class LoopOps:
 
     async def call(self, handler: Callable[..., Any], *args: Any) -> Any:
         result = handler(*args)
-        return await result if _is_awaitable(result) else result
+        return await result if inspect.isawaitable(result) else result
 
     async def until_cancelled(self, work: Coroutine[Any, Any, None]) -> bool:
+        if self._engine.cancelled_early:
+            work.close()
+            return True
         try:
             await work
         except asyncio.CancelledError:
@@ -400,14 +426,17 @@ class Tasked:
     def __init__(self, run: Driven) -> None:
         self._run = run
         self.loop = asyncio.get_running_loop()
-        self._ops = LoopOps(self)
+        self._ops = _LoopOps(self)
         self._want = 0
         self._sleeper: asyncio.Future[None] | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._drive = threading.Lock()
+        self._began = False
+        self.cancelled_early = False
         self._task = self.loop.create_task(self._main())
 
     async def _main(self) -> None:
+        self._began = True
         try:
             await self._run.main(self._ops)
         finally:
@@ -453,7 +482,7 @@ class Tasked:
         """Wait for step `index` in a thread. Raises `AsyncNeeded` in the thread of the run's own loop."""
         run, loop = self._run, self.loop
         while not run.has(index):
-            if asyncio._get_running_loop() is loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            if running_loop() is loop:
                 raise AsyncNeeded
             if loop.is_closed():
                 raise UsageError(
@@ -474,7 +503,7 @@ class Tasked:
             try:
                 return future.result(0.5)
             except FutureTimeout:
-                if self.loop.is_closed():
+                if self.loop.is_closed() or not self.loop.is_running():
                     return None
             except FutureCancelled:
                 return None  # the loop is shutting down, and ends the run with it
@@ -483,14 +512,21 @@ class Tasked:
         """End the run; from another thread or from inside a handler it ends a little later."""
         if self.loop.is_closed() or self._task.done():
             return
-        if asyncio._get_running_loop() is self.loop:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        if running_loop() is self.loop:
+            self._cancel_here()
+        else:
+            self.loop.call_soon_threadsafe(self._cancel_here)
+
+    def _cancel_here(self) -> None:
+        if self._began:
             self._task.cancel()
         else:
-            self.loop.call_soon_threadsafe(self._task.cancel)
+            self.cancelled_early = True  # a task that is cancelled before it began never runs, not even to its end
 
-    async def settle(self) -> None:
-        """Until the run is over, on its own loop."""
-        if asyncio.get_running_loop() is self.loop and asyncio.current_task() is not self._task:
+    async def cancel_async(self) -> None:
+        """`cancel`, and wait for the end, on the run's own loop."""
+        self.cancel()
+        if running_loop() is self.loop and asyncio.current_task() is not self._task:
             await asyncio.wait([self._task])
 
     def drop(self) -> None:

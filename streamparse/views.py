@@ -1,0 +1,179 @@
+"""Views: what each type of generator shows of a step of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from .errors import SchemaError, UsageError
+from .events import EventName, SpecificMessage, StreamingData
+from .paths import Parts, PathPattern, PathStyle, format_path
+from .run import Step
+from .sources import END
+
+if TYPE_CHECKING:
+    from .schema import Item, Output
+
+GeneratorType = Literal["delta", "instant", "streaming_parse", "specific", "items", "partial", "original", "all"]
+View = Callable[[Step], Iterable[Any]]
+
+TYPES: Final[tuple[str, ...]] = get_args(GeneratorType)
+EVENT_NAMES: Final[tuple[str, ...]] = get_args(EventName)
+DEFAULT_SPECIFIC: Final = ("reasoning_delta", "delta", "reasoning_done", "done", "tool_calls")
+
+
+def view(
+    kind: str,
+    *,
+    specific: str | Sequence[str] | None = None,
+    paths: str | Sequence[str] | None = None,
+    path_style: PathStyle = "dot",
+    output: Output | None = None,
+) -> View:
+    """The view of this type. Raises `UsageError` for a type, an event or an option that does not exist or fit."""
+    if kind not in TYPES:
+        raise UsageError(f"unknown generator type {kind!r}", expected=", ".join(TYPES))
+    if specific is not None and kind != "specific":
+        raise UsageError(f"specific= goes with type='specific', not {kind!r}")
+    patterns = _patterns(paths, path_style)
+    if patterns and kind not in ("instant", "streaming_parse", "items"):
+        raise UsageError(f"paths= goes with type='instant' and type='items', not {kind!r}")
+    if kind == "delta":
+        return _deltas
+    if kind == "specific":
+        return _specific(DEFAULT_SPECIFIC if specific is None else specific)
+    if kind == "original":
+        return _original
+    if kind == "all":
+        return _all
+    if kind in ("instant", "streaming_parse"):
+        return _Filter(patterns) if patterns else _instant
+    if output is None:
+        raise UsageError(f"type={kind!r} needs to know what the answer is to be", hint="Pass output= to wrap().")
+    return _Items(output, patterns) if kind == "items" else _Partials(output)
+
+
+def _patterns(paths: str | Sequence[str] | None, style: PathStyle) -> list[PathPattern]:
+    if paths is None:
+        return []
+    return [PathPattern(path, style) for path in ([paths] if isinstance(paths, str) else paths)]
+
+
+def _deltas(step: Step) -> Iterable[str]:
+    return [data for event, data in step.messages if event == "delta"]
+
+
+def _all(step: Step) -> Iterable[Any]:
+    return step.messages
+
+
+def _original(step: Step) -> Iterable[Any]:
+    return () if step.chunk is END else (step.chunk,)
+
+
+def _instant(step: Step) -> list[StreamingData]:
+    return [data for event, data in step.messages if event == "instant"]
+
+
+def _specific(names: str | Sequence[str]) -> View:
+    wanted = frozenset([names] if isinstance(names, str) else names)
+    unknown = sorted(wanted - frozenset(EVENT_NAMES))
+    if unknown:
+        raise UsageError(f"unknown event {unknown[0]!r}", expected=", ".join(EVENT_NAMES))
+    return lambda step: [SpecificMessage(event, data) for event, data in step.messages if event in wanted]
+
+
+class _Filter:
+    """The fields that fit one of the patterns, and the resets of what lies above them."""
+
+    def __init__(self, patterns: list[PathPattern]) -> None:
+        self._patterns = patterns
+        self._path: str | None = None
+        self._fits = False
+
+    def __call__(self, step: Step) -> Iterable[StreamingData]:
+        return [event for event in _instant(step) if self._shows(event)]
+
+    def _shows(self, event: StreamingData) -> bool:
+        if event.event_type == "reset":
+            return any(may_hold(pattern, event.parts) for pattern in self._patterns)
+        if event.path != self._path:  # a field's events mostly come in a row
+            parts = event.parts
+            self._path, self._fits = event.path, any(pattern.matches(parts) for pattern in self._patterns)
+        return self._fits
+
+
+_DEEP = PathPattern("**").parts[0]
+
+
+def may_hold(pattern: PathPattern, parts: Parts) -> bool:
+    """Whether a place that fits `pattern` can be at `parts` or below it."""
+    for position, part in enumerate(parts):
+        if position == len(pattern.parts):
+            return False
+        wanted = pattern.parts[position]
+        if wanted == _DEEP:
+            return True
+        wild = isinstance(wanted, int) and wanted < 0
+        if type(wanted) is not type(part) if not wild else False:
+            return False
+        if not wild and wanted != part:
+            return False
+    return True
+
+
+class _Items:
+    """Elements of lists as their types, each when it closes."""
+
+    def __init__(self, output: Output, patterns: list[PathPattern]) -> None:
+        if not patterns and "array" not in output.shape.kinds:
+            raise UsageError(
+                "type='items' needs to know which list is meant, since the output is none itself",
+                hint="Name it: paths=['tips[*]'].",
+            )
+        self._output = output
+        self._patterns = patterns or [PathPattern("[*]")]
+
+    def __call__(self, step: Step) -> Iterable[Item[Any]]:
+        return [
+            self._item(event.parts, event.value)
+            for event in _instant(step)
+            if event.is_complete
+            and event.source == "content"
+            and any(pattern.matches(event.parts) for pattern in self._patterns)
+        ]
+
+    def _item(self, parts: Parts, raw: Any) -> Item[Any]:
+        from .schema import Item
+
+        index = next((part for part in reversed(parts) if isinstance(part, int)), 0)
+        path = format_path(parts)
+        shape = self._output.shape
+        for part in parts:
+            found = shape.resolve("object" if isinstance(part, str) else "array").child(part)
+            if found is None:
+                return Item(index, path, raw, raw)  # the output says nothing about it
+            shape = found
+        checked = shape.check(raw)
+        if not checked.errors:
+            return Item(index, path, checked.value, raw)
+        details = tuple({**details, "loc": (*parts, *details["loc"])} for details in checked.errors)
+        reason = "; ".join(str(error["msg"]) for error in details)
+        fault = SchemaError(f"{path}: {reason}", code="invalid_value", path=path, errors=details)
+        return Item(index, path, None, raw, fault)
+
+
+class _Partials:
+    """The output with holes, after each step that changed it."""
+
+    def __init__(self, output: Output) -> None:
+        from .schema import PartialBuilder
+
+        self._builder: PartialBuilder[Any] = PartialBuilder(output)
+
+    def __call__(self, step: Step) -> Iterable[Any]:
+        events = [event for event in _instant(step) if event.source == "content"]
+        if not events:
+            return ()
+        shown = self._builder.update(events)
+        return () if shown is None else (shown,)
