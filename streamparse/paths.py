@@ -82,8 +82,8 @@ def _pointer_key(key: str) -> str:
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _WORD = r"[^\W\d]\w*"
 # Each alternative is one part; the leading dot or slash belongs to it, so a text that is not wholly matched is not a path.
-_DOT_PART = re.compile(rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{1,18}|\*)\]|\[(?P<key>{_STRING})\]|(?P<deep>\.?\*\*)|(?P<star>\.?\*)")
-_SLASH_PART = re.compile(rf"(?P<index>[0-9]{1,18}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)")
+_DOT_PART = re.compile(rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{{1,18}}|\*)\]|\[(?P<key>{_STRING})\]|(?P<deep>\.?\*\*)|(?P<star>\.?\*)")
+_SLASH_PART = re.compile(rf"(?P<index>[0-9]{{1,18}}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)")
 
 _ANY_INDEX = -1
 _ANY_KEY = -2
