@@ -18,9 +18,9 @@ from .errors import (
 from .events import ResultMessage, SpecificMessage
 from .implementation import IMPLEMENTATION, StreamingData
 from .limits import Limits
-from .machine import NumberLexeme
 from .parser import Parsed, StreamParser
 from .paths import PathPattern, format_path, parse_path
+from .values import NumberLexeme
 
 if TYPE_CHECKING:
     from .response import Response

@@ -6,17 +6,17 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING or os.environ.get("STREAMPARSE_PURE", "0") not in ("", "0"):
-    from .machine import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+    from .machine import Machine, StreamingData, make_event, restore_event, restore_machine
 
     IMPLEMENTATION: Literal["interpreted", "compiled"] = "interpreted"
 else:
     try:
-        from ._machine_c import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+        from ._machine_c import Machine, StreamingData, make_event, restore_event, restore_machine
 
         IMPLEMENTATION = "compiled"
     except ImportError:
-        from .machine import Machine, StreamingData, copy_value, field_at, make_event, restore_event, same_value
+        from .machine import Machine, StreamingData, make_event, restore_event, restore_machine
 
         IMPLEMENTATION = "interpreted"
 
-__all__ = ["IMPLEMENTATION", "Machine", "StreamingData", "copy_value", "field_at", "make_event", "restore_event", "same_value"]
+__all__ = ["IMPLEMENTATION", "Machine", "StreamingData", "make_event", "restore_event", "restore_machine"]

@@ -19,11 +19,14 @@ from typing import Any, Final, Literal
 from .decode import Decoder, repair_surrogates
 from .dialect import Dialect, DialectName, as_dialect
 from .errors import Diagnostic, IncompleteJSONError, StreamParseError, UsageError
-from .implementation import Machine, StreamingData, copy_value, field_at, make_event
+from .fields import field_at
+from .implementation import Machine, StreamingData, make_event
 from .limits import Limits
 from .locate import BEGIN, NOTE, Locator, Step
 from .paths import STYLES, PathStyle
 from .reasoning import ANSWER, FIRST_THOUGHT, SKIP, Family, Pair, Piece, Splitter, as_family
+from .tolerance import tolerance_for
+from .values import copy_value
 
 Documents = Literal["first", "last", "all"]
 NumberMode = Literal["int_float", "decimal", "lexeme"]
@@ -33,7 +36,6 @@ Status = Literal["waiting", "reasoning", "streaming", "closed", "error"]
 _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
-_BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
 _WORDS: Final = frozenset("true false null True False None NaN Infinity -Infinity undefined".split())
 _LONE: Final = re.compile(
     r"[\s\ufeff\u200b\u2060]*(?:(?P<fence>```|~~~)[^\n]*\n\s*)?(?P<text>\S(?:.*\S)?)(?(fence)\s*(?P=fence))[\s\ufeff\u200b\u2060]*", re.DOTALL
@@ -140,6 +142,7 @@ class StreamParser:
         self._machine = Machine(
             self.dialect,
             self.limits,
+            tolerance=tolerance_for(self.dialect.tolerances),
             solo=not around,
             number=number,
             surrogates=surrogates,
@@ -148,8 +151,8 @@ class StreamParser:
             source=source,
             path_style=path_style,
         )
-        self._answer = TextLog(keep_data)
-        self._thoughts = TextLog(keep_data)
+        self._answer = TextLog(self._machine.log, self._machine.blocks)
+        self._thoughts = TextLog([], [])
         self._reading = not around  # the machine has the text
         self._direct = self._reading and self._splitter.done  # nothing stands between a chunk and the machine
         self._ended = False  # the document that counts is over: the rest is only skipped
@@ -171,11 +174,7 @@ class StreamParser:
         Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the next `feed` or `close`
         raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
         """
-        if self._direct and type(chunk) is str and (chunk.isascii() or chunk.isprintable()):
-            recent = self._answer.recent
-            recent.append(chunk)
-            if len(recent) > _BLOCK:
-                self._answer.compact()
+        if self._direct and type(chunk) is str:
             machine = self._machine
             events = machine.feed(chunk)
             if machine.stopped:
@@ -216,12 +215,13 @@ class StreamParser:
 
     def _read(self, text: str, out: list[StreamingData]) -> None:
         """Text of the answer: to the machine while it is in a document, else to the locator."""
-        self._answer.append(repair_surrogates(text))
         if self._reading:
             out.extend(self._machine.feed(text))
             if self._machine.stopped:
                 self._stopped(out)
-        elif self._locator is not None and not self._ended:
+            return
+        self._machine.keep_text(text)
+        if self._locator is not None and not self._ended:
             self._follow(self._locator.feed(text), out)
         else:
             self._skip(text)
@@ -266,7 +266,7 @@ class StreamParser:
             machine.begin(None, 0)
         self._incomplete = []
         self._reading = True
-        out.extend(machine.feed(text))
+        out.extend(machine.read(text))
         if machine.stopped:
             self._stopped(out)
 
@@ -435,6 +435,8 @@ class StreamParser:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
+        # The log belongs to the machine: a copy reads that of its own machine.
+        self._answer.recent, self._answer.blocks = self._machine.log, self._machine.blocks
 
     def __copy__(self) -> StreamParser:
         return self.__deepcopy__({})
@@ -446,54 +448,53 @@ class StreamParser:
 
 
 class TextLog:
-    """Text that arrives in small pieces: kept in blocks, and handed out as it comes. `keep` False keeps only what was not taken yet."""
+    """Text that arrives in small pieces: `recent` ones, and joined `blocks` of older ones. Hands out what is new."""
 
-    __slots__ = ("_blocks", "_keep", "_taken", "_waiting", "recent")
+    __slots__ = ("_blocks_taken", "_chars_taken", "_pieces_taken", "blocks", "recent")
 
-    def __init__(self, keep: bool = True) -> None:
-        self.recent: list[str] = []
-        self._blocks: list[str] = []
-        self._waiting: list[str] = []  # compacted, but not taken yet
-        self._taken = 0  # how many of `recent` were taken
-        self._keep = keep
+    def __init__(self, recent: list[str], blocks: list[str]) -> None:
+        self.recent = recent
+        self.blocks = blocks
+        self._blocks_taken = 0
+        self._pieces_taken = 0  # of `recent`
+        self._chars_taken = 0  # the same in characters: the pieces may be joined to a block meanwhile
 
     @property
     def empty(self) -> bool:
         """True when there never was any text."""
-        return not self.recent and not self._blocks
+        return not self.recent and not self.blocks
 
     def append(self, text: str) -> None:
         """Add a piece."""
         self.recent.append(text)
-        if len(self.recent) > _BLOCK:
-            self.compact()
-
-    def compact(self) -> None:
-        """Join the small pieces: one long string takes far less memory than many short ones."""
-        self._waiting.append("".join(self.recent[self._taken :]))
-        if self._keep:
-            self._blocks.append("".join(self.recent))
-        else:
-            self._blocks[:] = [""]
-        self.recent.clear()
-        self._taken = 0
+        if len(self.recent) > 4096:
+            self.blocks.append("".join(self.recent))
+            self.recent.clear()
 
     def take(self) -> str:
         """The text since the last call."""
-        text = "".join((*self._waiting, *self.recent[self._taken :])) if self._waiting else "".join(self.recent[self._taken :])
-        self._waiting.clear()
-        self._taken = len(self.recent)
-        return text
+        if len(self.blocks) == self._blocks_taken:
+            text = "".join(self.recent[self._pieces_taken :])
+            self._chars_taken += len(text)
+        else:
+            first, *others = self.blocks[self._blocks_taken :]
+            text = "".join((first[self._chars_taken :], *others, *self.recent))
+            self._blocks_taken = len(self.blocks)
+            self._chars_taken = sum(map(len, self.recent))
+        self._pieces_taken = len(self.recent)
+        return repair_surrogates(text)
 
     def take_all(self) -> str:
         """The whole text, which is then no longer here."""
         text = self.text()
-        self.__init__(self._keep)  # type: ignore[misc]  # the same as new
+        self.recent.clear()
+        self.blocks.clear()
+        self._blocks_taken = self._pieces_taken = self._chars_taken = 0
         return text
 
     def text(self) -> str:
-        """The whole text (without `keep`: the end of it)."""
-        return "".join((*self._blocks, *self.recent))
+        """The whole text."""
+        return repair_surrogates("".join((*self.blocks, *self.recent)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -135,7 +135,7 @@ class Finish(ProviderEvent):
     """
 
     type: ClassVar[str] = "finish"
-    reason: str | None
+    reason: str | None = None
     mapped: Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
     choice: int = 0
     refusal: bool = False
@@ -191,7 +191,7 @@ BY_TYPE: dict[str, type[ProviderEvent]] = {
 
 
 def from_dict(data: dict[str, Any]) -> ProviderEvent:
-    """The event that `to_dict` wrote. Raises `UsageError` on an unknown type or field."""
+    """The event that `to_dict` wrote. Raises `UsageError` on an unknown type, and on an unknown or missing field."""
     kind = BY_TYPE.get(data.get("type", ""))
     if kind is None:
         raise UsageError(f"unknown provider event type {data.get('type')!r}", expected=", ".join(sorted(BY_TYPE)))
@@ -199,4 +199,7 @@ def from_dict(data: dict[str, Any]) -> ProviderEvent:
     unknown = sorted(values.keys() - {f.name for f in fields(kind)})
     if unknown:
         raise UsageError(f"a {kind.type!r} event has no field {unknown[0]!r}")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise UsageError(f"a {kind.type!r} event lacks a field: {error}") from None

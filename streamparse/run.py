@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import IncompleteRead
 from typing import Any, NamedTuple, Protocol, cast
@@ -251,17 +251,13 @@ class Run:
             await feed.open(ops)
             pipe.opened(feed)
             while (chunk := await feed.next(ops)) is not END:
-                messages: Messages = []
-                for event in pipe.feed(chunk):
-                    await self._fold(ops, turn, event, messages)
-                self._publish(Step(chunk, messages))
+                self._publish(Step(chunk, await self._fold(ops, turn, pipe.feed(chunk))))
                 if self.cancel_requested:
                     raise Cancelled
                 if turn.over:
                     return None
                 await ops.pause()
-            for event in pipe.close():
-                await self._fold(ops, turn, event, self._tail)
+            self._tail = await self._fold(ops, turn, pipe.close())
         except AsyncNeeded:
             raise
         except Exception as error:  # noqa: BLE001  # the source's or the adapter's: the readers get it
@@ -273,11 +269,15 @@ class Run:
                 raise Cancelled
         return None
 
-    async def _fold(self, ops: DriverOps, turn: Turn, event: ProviderEvent, messages: Messages) -> None:
-        if not turn.over:
+    async def _fold(self, ops: DriverOps, turn: Turn, events: Sequence[ProviderEvent]) -> Messages:
+        messages: Messages = []
+        for event in events:
+            if turn.over:
+                break
             messages += turn.feed(event)
-            if not isinstance(event, Result | Error):  # the terminal event is told after `close`, which may change it
-                await self._checkpoint(ops, event)
+            if self.options.on_event is not None and not isinstance(event, Result | Error):
+                await self._checkpoint(ops, event)  # the terminal event is told after `close`, which may change it
+        return messages
 
     async def _checkpoint(self, ops: DriverOps, event: ProviderEvent) -> None:
         """Call `on_event`, until it raises once. The run goes on to its terminal event; there that error counts."""
@@ -380,6 +380,7 @@ class _Pipe:
         self._is_text = choice == "text"
         self._body: BodyDecoder | None = None
         self._source: Any = None
+        self._began = False
         self._first: list[Any] = []  # chunks that do not tell the adapter yet
 
     def opened(self, feed: Feed) -> None:
@@ -388,43 +389,38 @@ class _Pipe:
         if feed.content_type is not None:
             self._body = BodyDecoder(content_type=feed.content_type)
 
-    def feed(self, chunk: Any) -> Iterator[ProviderEvent]:
+    def feed(self, chunk: Any) -> list[ProviderEvent]:
         """The events of one chunk."""
         if not isinstance(chunk, str | bytes | bytearray | memoryview) or (self._is_text and self._body is None):
-            yield from self._read(chunk)
-            return
+            return self._read(chunk)
         if self._body is None:
             self._body = BodyDecoder(eager=True)
-        for decoded in self._body.feed(chunk if isinstance(chunk, str) else bytes(cast("bytes", chunk))):
-            yield from self._read(decoded)
+        return self._read_all(self._body.feed(chunk if isinstance(chunk, str) else bytes(cast("bytes", chunk))))
 
-    def close(self) -> Iterator[ProviderEvent]:
+    def close(self) -> list[ProviderEvent]:
         """The last events."""
-        if self._body is not None:
-            for decoded in self._body.close():
-                yield from self._read(decoded)
-        if self._first or self._adapter is None:
-            yield from self._begin(adapters.detect(self._first, last=True))
+        events = self._read_all(self._body.close()) if self._body is not None else []
+        if self._adapter is None:
+            events = events + self._begin(adapters.detect(self._first, last=True))
         assert self._adapter is not None
-        yield from self._adapter.close()
+        return events + self._adapter.close()
 
-    def _read(self, chunk: Any) -> Iterator[ProviderEvent]:
-        if self._adapter is not None and self._source is None:
-            yield from self._adapter.feed(chunk)
-            return
+    def _read_all(self, chunks: list[Any]) -> list[ProviderEvent]:
+        return [event for chunk in chunks for event in self._read(chunk)]
+
+    def _read(self, chunk: Any) -> list[ProviderEvent]:
+        if self._began and self._adapter is not None:
+            return self._adapter.feed(chunk)
         self._first.append(chunk)
-        yield from self._begin(self._adapter or adapters.detect(self._first))
+        return self._begin(self._adapter or adapters.detect(self._first))
 
-    def _begin(self, adapter: AdapterProtocol | None) -> Iterator[ProviderEvent]:
+    def _begin(self, adapter: AdapterProtocol | None) -> list[ProviderEvent]:
         if adapter is None:
-            return
-        self._adapter = adapter
-        if self._source is not None and hasattr(adapter, "opened"):
-            yield from adapter.opened(self._source)
-        self._source = None
-        chunks, self._first = self._first, []
-        for chunk in chunks:
-            yield from adapter.feed(chunk)
+            return []
+        self._adapter, self._began = adapter, True
+        events = adapter.opened(self._source) if hasattr(adapter, "opened") else []
+        chunks, self._first, self._source = self._first, [], None
+        return [*events, *(event for chunk in chunks for event in adapter.feed(chunk))]
 
     def failed(self, error: BaseException) -> ProviderEvent:
         """The terminal event for an error of the source."""
@@ -518,7 +514,7 @@ def _children(value: Any, part: str | int) -> list[tuple[str | int, Any]] | None
         members: dict[str | int, Any] = dict(enumerate(cast("Sequence[Any]", value)))
         wild = part == _ANY_INDEX
     elif isinstance(value, dict):
-        members = dict(cast("Mapping[str, Any]", value))
+        members = dict(cast("Mapping[str | int, Any]", value))
         wild = part == _ANY_KEY
     else:
         return None

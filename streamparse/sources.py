@@ -73,8 +73,8 @@ class Ops(Protocol):
 
 
 def class_of(value: Any) -> Any:
-    """`type(value)`, of which type checkers know nothing."""
-    return type(value)
+    """The class of `value`, of which type checkers know nothing."""
+    return value.__class__
 
 
 def kind_of(source: Any, prefer_async: bool = False) -> Kind:

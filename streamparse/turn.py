@@ -140,6 +140,7 @@ class Turn:
         self._started = clock()
         self._first_delta: float | None = None
         self._fed = False
+        self._thought = False  # the answer's parser has no reasoning to give any more
         self._original: list[str] = []
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -219,16 +220,17 @@ class Turn:
 
     def _take(self, parser: StreamParser, events: list[StreamingData], out: Messages) -> None:
         """Send what the parser has decided: reasoning, then text, then fields, then remarks."""
-        reasoning = parser.take_reasoning()
-        if reasoning:
-            self._tell_reasoning(reasoning, out, native=False)
-        if parser.reasoning_done:
-            self._end_reasoning(out)
+        if not self._thought:
+            reasoning = parser.take_reasoning()
+            if reasoning:
+                self._tell_reasoning(reasoning, out, native=False)
+            if parser.reasoning_done:
+                self._thought = True
+                self._end_reasoning(out)
         text = parser.take_text()
         if text:
             self._tell_text(text, out)
-        for event in events:
-            out.append(ResultMessage("instant", event))
+        out += [ResultMessage("instant", event) for event in events]
         diagnostics = parser.diagnostics
         if len(diagnostics) > self._diagnostics_told:
             out += [ResultMessage("diagnostic", remark) for remark in diagnostics[self._diagnostics_told :]]
@@ -288,6 +290,7 @@ class Turn:
             out.append(ResultMessage("instant", reset_event("content", self._options.path_style)))
             self._parser = self._options.for_answer()
             self._diagnostics_told = 0
+            self._thought = False
             self._original.clear()
             self._text.clear()
         if piece:
@@ -314,8 +317,7 @@ class Turn:
         tool.closed = tool.closed or (events[-1].is_complete and not events[-1].parts)
         if not call.hosted:
             tool.shown = True
-            for event in events:
-                out.append(ResultMessage("instant", event))
+            out += [ResultMessage("instant", event) for event in events]
 
     def _announce(self, call: CallState, tool: _Tool, out: Messages) -> None:
         """Send `tool_calls` for a call that is whole, once. What the provider runs itself is nobody else's to run."""

@@ -45,9 +45,7 @@ class AdapterProtocol(Protocol):
         ...
 
     def close(self) -> list[ProviderEvent]:
-        """The last events, once the stream has ended by itself; the runner adds `Result()` where no terminal event
-        came.
-        """
+        """The last events, once the stream ended by itself. The runner adds `Result()` where none is terminal."""
         ...
 
     def opened(self, source: Any) -> list[ProviderEvent]:
@@ -112,9 +110,7 @@ def named(name: str) -> Adapter:
 
 
 def register(kind: type[Adapter]) -> None:
-    """Let `detect` and `named` know an adapter class; it is asked before the built-in ones. A class of the same name is
-    replaced.
-    """
+    """Let `detect` and `named` know an adapter class: it is asked first, and replaces one of the same name."""
     _ADAPTERS[:] = [kind, *(known for known in _ADAPTERS if known.name != kind.name)]
 
 

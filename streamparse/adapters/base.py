@@ -9,6 +9,7 @@ import base64
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, TypeGuard, cast
 
 from ..provider import Error, ProviderEvent, Session, ToolCallDelta, UsageUpdate
@@ -33,22 +34,39 @@ def is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
 
 def get(obj: Any, *names: str) -> Any:
     """The first of `names` that `obj`, a dict or an object, has with a value; None without any."""
-    if is_dict(obj):
+    if isinstance(obj, dict):
+        found = cast("dict[str, Any]", obj)
         for name in names:
-            value = obj.get(name)
+            value = found.get(name)
             if value is not None:
+                return value
+        return None
+    extra = getattr(obj, "__pydantic_extra__", obj)
+    if extra is not obj and not isinstance(obj, type):
+        # A pydantic model: asking it for an attribute that it lacks would cost more than all the rest of an adapter.
+        found = obj.__dict__
+        for name in names:
+            value = found.get(name)
+            if value is None and extra:
+                value = extra.get(name)
+            if value is not None and (value or type(value).__name__ not in _UNSET):
                 return value
         return None
     for name in names:
         value = getattr(obj, name, None)
-        if value is not None and type(value).__name__ not in _UNSET:
+        if value is not None and (value or type(value).__name__ not in _UNSET):
             return value
     return None
 
 
 def has(obj: Any, name: str) -> bool:
     """Whether `obj` has a field of this name at all, None included."""
-    return name in obj if isinstance(obj, dict) else hasattr(obj, name)
+    if isinstance(obj, dict):
+        return name in obj
+    extra = getattr(obj, "__pydantic_extra__", obj)
+    if extra is not obj and not isinstance(obj, type):
+        return name in obj.__dict__ or bool(extra and name in extra)
+    return hasattr(obj, name)
 
 
 def text(obj: Any, *names: str) -> str:
@@ -113,10 +131,8 @@ def is_data(obj: Any) -> bool:
     return obj is not None and not isinstance(obj, str | bytes | bytearray | int | float | list | tuple)
 
 
-def plain(value: Any, _depth: int = 0) -> Any:
-    """`value` as JSON-like data: models and dataclasses as dicts without their None fields, enums by value, bytes as
-    base64.
-    """
+def plain(value: Any, _depth: int = 0, _sparse: bool = False) -> Any:
+    """`value` as JSON-like data: models and dataclasses as dicts without None, enums by value, bytes as base64."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -126,12 +142,13 @@ def plain(value: Any, _depth: int = 0) -> Any:
     if _depth > _MAX_DEPTH:
         return repr(value)
     if _is_mapping(value):
-        return {str(name): plain(item, _depth + 1) for name, item in value.items()}
+        found = {str(name): plain(item, _depth + 1, _sparse) for name, item in value.items()}
+        return {name: item for name, item in found.items() if item is not None} if _sparse else found
     if _is_collection(value):
-        return [plain(item, _depth + 1) for item in value]
+        return [plain(item, _depth + 1, _sparse) for item in value]
     dumped = _dump(value)
     if dumped is not None:
-        return {str(name): plain(item, _depth + 1) for name, item in dumped.items() if item is not None}
+        return plain(dumped, _depth, True)
     return str(value.value) if hasattr(value, "value") else repr(value)
 
 
@@ -144,7 +161,9 @@ def _is_collection(value: Any) -> TypeGuard[Collection[Any]]:
 
 
 def _dump(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass, of a pydantic model, or of an object with `to_dict`."""
+    """The fields of a dataclass, a pydantic model, a namespace, or an object with `to_dict`."""
+    if isinstance(value, SimpleNamespace):
+        return vars(value)
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     for name in ("model_dump", "to_dict", "dict"):
@@ -237,7 +256,10 @@ class Adapter(ABC):
         """What the stream object itself tells before the first chunk: the request id in the headers of its HTTP
         response.
         """
-        headers = get(get(source, "response", "_response") or source, "headers")
+        try:
+            headers = get(get(source, "response", "_response") or source, "headers")
+        except Exception:  # noqa: BLE001  # a property of a foreign object
+            return []
         if not _is_mapping(headers):
             return []
         for header in _REQUEST_ID_HEADERS:

@@ -75,7 +75,7 @@ class BedrockAdapter(Adapter):
             return False
         if any(is_data(chunk.get(name)) for name in EVENTS) or has(get(get(chunk, "metadata"), "usage"), "inputTokens"):
             return True
-        return has(chunk.get("chunk"), "bytes") or _exception(chunk) is not None
+        return has(chunk.get("chunk"), "bytes") or (_exception(chunk) or "error") != "error"
 
     def opened(self, source: Any) -> Events:
         metadata = get(get(source, "ResponseMetadata"), "RequestId")

@@ -71,7 +71,7 @@ CANDIDATE_METADATA = {
     "citation_metadata": "citationMetadata",
     "url_context_metadata": "urlContextMetadata",
 }
-MARKS = ("usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback", "modelVersion", "model_version")
+WIRE_MARKS = ("usageMetadata", "promptFeedback", "modelVersion")
 
 
 class _OpenCall:
@@ -99,11 +99,15 @@ class GeminiAdapter(Adapter):
     def matches(chunk: Any) -> bool:
         if not is_data(chunk):
             return False
-        if any(has(chunk, mark) for mark in MARKS):
+        if any(has(chunk, mark) for mark in WIRE_MARKS):
             return True
+        if not has(chunk, "candidates"):
+            return False
         candidates = get(chunk, "candidates")
+        if candidates is None:  # an SDK object has all its fields
+            return has(chunk, "usage_metadata")
         return isinstance(candidates, list) and all(
-            has(item, "content") or has(item, "finishReason") or has(item, "finish_reason")
+            any(has(item, name) for name in ("content", "finishReason", "finish_reason"))
             for item in as_list(candidates)
         )
 
@@ -253,12 +257,17 @@ def _begins(current: _OpenCall, name: str | None, identity: str | None, has_piec
 
 
 def _write(writer: ArgumentWriter, piece: Any) -> str:
-    value: Any = get(piece, "stringValue", "string_value")
-    if value is None:
-        value = get(piece, "boolValue", "bool_value")
-    if value is None:
-        value = number(piece, "numberValue", "number_value")
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # the SDK makes a float of every number
     path = json_path(text(piece, "jsonPath", "json_path"))
-    return writer.add(path, value, bool(get(piece, "willContinue", "will_continue")))
+    return writer.add(path, _value(piece), bool(get(piece, "willContinue", "will_continue")))
+
+
+def _value(piece: Any) -> str | bool | float | None:
+    string = get(piece, "stringValue", "string_value")
+    if isinstance(string, str):
+        return string
+    truth = get(piece, "boolValue", "bool_value")
+    if isinstance(truth, bool):
+        return truth
+    count = number(piece, "numberValue", "number_value")
+    # The SDK makes a float of every number.
+    return int(count) if isinstance(count, float) and count.is_integer() else count

@@ -25,7 +25,7 @@ FINISH: dict[str, Mapped] = {
     "requires_action": "tool_calls",
     "failed": "error",
     "cancelled": "error",
-    "incomplete": "other",
+    "budget_exceeded": "length",
 }
 
 USAGE: dict[str, tuple[str, ...]] = {
@@ -36,6 +36,8 @@ USAGE: dict[str, tuple[str, ...]] = {
     "reasoning_tokens": ("total_thought_tokens", "total_reasoning_tokens"),
 }
 
+UNFINISHED = ("incomplete", "budget_exceeded")
+PAUSED = "requires_continuation"
 STARTED = ("interaction.created", "interaction.start", "interaction.in_progress", "interaction.requires_action")
 ENDED = ("interaction.completed", "interaction.complete", "interaction.failed")
 STATUS_UPDATE = "interaction.status_update"
@@ -85,7 +87,14 @@ class InteractionsAdapter(Adapter):
         status = word(interaction, "status")
         if status is None:
             return
-        out.append(Finish(reason=status, mapped=FINISH.get(status, "other"), unfinished=status == "incomplete"))
+        out.append(
+            Finish(
+                reason=status,
+                mapped=FINISH.get(status, "other"),
+                paused=status == PAUSED,
+                unfinished=status in UNFINISHED,
+            )
+        )
         error = get(interaction, "error")
         if error:
             self.fail(out, error)

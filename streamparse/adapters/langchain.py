@@ -8,7 +8,7 @@
     tool_call_chunks[*]                         ToolCallDelta, key = message id and index
     usage_metadata                              UsageUpdate (LangChain's are per chunk and add up)
     response_metadata.finish_reason, …          Finish, by the tables of the provider behind it
-    a ToolMessage                               ToolResult
+    a ToolMessage                               ToolResult; its call is a hosted one
 
 A new message id starts a new message.
 """
@@ -54,6 +54,7 @@ class LangChainAdapter(Adapter):
         super().__init__()
         self._message: str | None = None
         self._new_message = False
+        self._calls: dict[str, str] = {}
         self._totals: dict[str, Any] = {}
         self._extra: dict[str, Any] = {}
 
@@ -76,14 +77,7 @@ class LangChainAdapter(Adapter):
                 out.append(Raw(payload=plain(chunk)))
             return
         if has(message, "tool_call_id"):
-            failed = word(message, "status") == "error"
-            result = ToolResult(
-                id=word(message, "tool_call_id"),
-                name=word(message, "name"),
-                content=plain(get(message, "content")),
-                is_error=failed,
-            )
-            out.append(result)
+            self._read_tool_message(message, out)
             return
         if not LangChainAdapter.matches(message) or (word(message, "type") or "").lower() in ("human", "system"):
             return
@@ -122,6 +116,20 @@ class LangChainAdapter(Adapter):
                 )
             )
 
+    def _read_tool_message(self, message: Any, out: Events) -> None:
+        identity = word(message, "tool_call_id")
+        key = self._calls.get(identity or "")
+        if key is not None:
+            out.append(ToolCallDelta(key=key, done=True, hosted=True))  # the graph has run it, the caller need not
+        out.append(
+            ToolResult(
+                id=identity,
+                name=word(message, "name"),
+                content=plain(get(message, "content")),
+                is_error=word(message, "status") == "error",
+            )
+        )
+
     def _add_text(self, piece: str, out: Events) -> None:
         if piece:
             out.append(TextDelta(text=piece, message_boundary=self._new_message))
@@ -158,10 +166,13 @@ class LangChainAdapter(Adapter):
     def _read_call(self, position: int, call: Any, out: Events) -> None:
         index = get(call, "index")
         index = index if isinstance(index, int | str) else position
+        key, identity = f"{self._message or ''}:{index}", word(call, "id")
+        if identity:
+            self._calls[identity] = key
         out.append(
             ToolCallDelta(
-                key=f"{self._message or ''}:{index}",
-                id=word(call, "id"),
+                key=key,
+                id=identity,
                 name=word(call, "name"),
                 arguments=as_arguments(get(call, "args")),
             )

@@ -20,6 +20,7 @@ from .base import Adapter, Events, as_arguments, as_list, get, has, is_data, pla
 from .openai_chat import USAGE, OpenAIChatAdapter
 
 CONVERSATION = ("conversation.", "message.output.", "function.call.", "tool.execution.", "agent.handoff.")
+TYPE = ("type", "TYPE")  # the constant of the older SDK
 ENDED = "conversation.response.done"
 
 
@@ -45,11 +46,11 @@ class MistralConversationAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
-        return is_data(chunk) and (word(_data(chunk), "type") or "").startswith(CONVERSATION)
+        return is_data(chunk) and (word(_data(chunk), *TYPE) or "").startswith(CONVERSATION)
 
     def read(self, chunk: Any, out: Events) -> None:
         data = _data(chunk)
-        kind = text(data, "type")
+        kind = text(data, *TYPE)
         self.session(out, model=word(data, "model"))
         if kind == "message.output.delta":
             self._read_content(get(data, "content"), out)
@@ -101,4 +102,4 @@ class MistralConversationAdapter(Adapter):
 
 def _data(chunk: Any) -> Any:
     data = get(chunk, "data")
-    return data if is_data(data) and has(data, "type") else chunk
+    return data if is_data(data) and any(has(data, name) for name in TYPE) else chunk

@@ -108,10 +108,8 @@ class OpenAIChatAdapter(Adapter):
         self._read_end(chunk, out)
 
     def unwrap(self, chunk: Any, out: Events) -> Any:
-        """The chat chunk in what came. None where there is none: a helper event that repeats one, or something
-        unknown.
-        """
-        if has(chunk, "choices") or has(chunk, "error"):
+        """The chat chunk in what came; None where it is a helper event that repeats one, or unknown."""
+        if get(chunk, "choices") is not None or has(chunk, "choices") or has(chunk, "error"):
             return chunk
         kind = text(chunk, "type")
         if kind == "chunk":
@@ -133,9 +131,8 @@ class OpenAIChatAdapter(Adapter):
         index = integer(choice, "index") or 0
         delta = get(choice, "delta")
         if delta is None and index not in self._started:
-            delta = get(
-                choice, "message"
-            )  # a whole completion where a stream was expected; else `message` repeats the deltas
+            # A whole completion where a stream was expected; beside deltas `message` only repeats them (Perplexity).
+            delta = get(choice, "message")
         if delta is not None:
             self._read_delta(delta, index, out)
         else:

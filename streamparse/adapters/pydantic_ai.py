@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, TextDelta, ToolCallDelta, ToolResult
-from .base import Adapter, Events, Mapped, as_arguments, get, has, integer, is_data, plain, text, usage_update, word
+from .base import Adapter, Events, Mapped, as_arguments, get, integer, is_data, plain, text, usage_update, word
 
 FINISH: dict[str, Mapped] = {
     "stop": "stop",
@@ -89,6 +89,8 @@ class PydanticAIAdapter(Adapter):
             self._read_result(get(chunk, "part", "result"), out)
         elif kind == "agent_run_result":
             self._read_end(get(chunk, "result"), out)
+            if not any(isinstance(event, Finish) for event in out):
+                out.append(Finish(reason=None, mapped="stop"))  # the run is over, though its model gave no reason
         elif kind not in QUIET:
             out.append(Raw(name=kind or None, payload=plain(chunk)))
 
@@ -190,12 +192,8 @@ class PydanticAIAdapter(Adapter):
 
 def _value(holder: Any, name: str) -> Any:
     """A field that is a method in some versions; what cannot be had yet counts as missing."""
-    if not has(holder, name):
-        return None
-    value = get(holder, name)
-    if not callable(value):
-        return value
     try:
-        return value()
+        value = get(holder, name)
+        return value() if callable(value) else value
     except Exception:  # noqa: BLE001  # foreign code
         return None

@@ -206,14 +206,14 @@ class ResponseBuilder:
 
     def _find_call(self, event: ToolCallDelta) -> CallState:
         """The call of this key; only a different, non-empty id on a key that is taken makes a new one."""
-        calls = self._keys.setdefault(event.key, [])
-        if calls:
-            latest = calls[-1]
-            if not event.id or latest.id in (None, "", event.id):
-                return latest
-            for call in calls:
-                if call.id == event.id:
-                    return call
+        calls = self._keys.setdefault(event.key, [])  # the one that was spoken of last comes last
+        if calls and (not event.id or calls[-1].id in (None, "", event.id)):
+            return calls[-1]
+        known = next((call for call in calls if call.id == event.id), None)
+        if known is not None:
+            calls.remove(known)
+            calls.append(known)
+            return known
         call = CallState(len(self.calls))
         self.calls.append(call)
         calls.append(call)
@@ -276,7 +276,7 @@ class ResponseBuilder:
         terminal = self.terminal
         all_text = self.text if text is None else text
         messages = self.messages
-        final = messages[-1] if self._bounded and len(messages) > 1 else all_text
+        final = (messages[-1] if self._bounded and len(messages) > 1 else all_text) or None
         extra = {**self.metadata, **(metadata or {})}
         model = self.model
         if isinstance(terminal, Result):

@@ -162,13 +162,13 @@ class SchemaStage:
                 self._inners.append(self._inner(event, node))
                 return
             self._watch = watch(shape) if node.live and not node.failed else None
-            if shape.hold:
+            if node.hold:
                 self._held = field
                 return
-            if self._watch is None:
+            if self._watch is None and not self._buffers:
                 self._quick = field
         elif node.kind in CONTAINERS:
-            if shape.hold:
+            if node.hold:
                 self._buffers.append(_Buffer(node, None))
             elif node.kind == "object" and shape.members is not None and shape.members.get().must:
                 self._buffers.append(_Buffer(node, [prop.keys for prop in shape.members.get().must]))

@@ -59,7 +59,7 @@ class Node:
     """One open value, at `part` of `parent`."""
 
     __slots__ = (
-        "bad", "candidate", "chosen", "defaults", "failed", "given", "kind", "live", "parent", "part", "pieces", "settled", "shape",
+        "bad", "candidate", "chosen", "defaults", "failed", "given", "hold", "kind", "live", "parent", "part", "pieces", "settled", "shape",
         "values", "waiting", "whole",
     )  # fmt: skip
 
@@ -68,6 +68,8 @@ class Node:
         self.part = part
         self.kind: Kind = kind
         self.shape = shape.resolve(kind) if shape.options else shape
+        self.hold = self.shape.hold and kind in self.shape.kinds
+        """It is shown only when it is closed."""
         self.live = live
         """This value is checked on its own."""
         self.values: Any = {} if kind == "object" else []
@@ -130,7 +132,7 @@ class Node:
 
     def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
         """The open value as it can be shown, with its open member `inner`."""
-        if self.shape.hold:
+        if self.hold:
             return HIDDEN
         if self.kind == "string":
             return wrap_roots(self.shape, self.text()) if "string" in self.shape.plain else HIDDEN
@@ -281,6 +283,7 @@ class TypedTree:
         """An open value (the leaf, else the innermost container) is final."""
         if node.kind in CONTAINERS:
             self.chain.pop()
+        node.hold = False
         self.leaf = None
         self._path = None
         if node.parent is not None:
@@ -399,7 +402,7 @@ class TypedTree:
     def _as_it_is(self, node: Node, value: Any) -> Any:
         """How a closed value that has no typed value is shown."""
         if node.kind in CONTAINERS:
-            return node.shown() if not node.shape.hold else HIDDEN
+            return node.shown()
         return value if node.kind in node.shape.plain and not node.shape.roots else HIDDEN
 
     def report(self, parts: Parts, errors: tuple[ErrorDetails, ...], value: Any, *, early: bool = False) -> None:

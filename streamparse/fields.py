@@ -1,0 +1,80 @@
+"""Fields: where a value stands, made once per value and shared by all its events.
+
+A field is a list, not an object: CPython frees a long chain of lists without recursion, and a list display is the cheapest
+thing to make.
+
+    [parent field | None, key or index, kind, (source, path style), path | None, wildcard path | None, pieces | None]
+
+Paths are made when they are asked for. `pieces` is the growing text of a string.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .paths import Parts, PathStyle, dot_key, format_path, wildcard
+
+Field = list[Any]
+PARENT: Final = 0
+KEY: Final = 1
+KIND: Final = 2
+ORIGIN: Final = 3
+PATH: Final = 4
+WILD: Final = 5
+PIECES: Final = 6
+
+
+def path_of(field: Field) -> str:
+    """The path of a field in its style. The path of its container is kept too: the next child only adds its own part."""
+    text = field[PATH]
+    if text is None:
+        parent = field[PARENT]
+        style = field[ORIGIN][1]
+        if parent is None:
+            text = ""
+        else:
+            base = parent[PATH]
+            if base is None:
+                base = parent[PATH] = format_path(parts_of(parent), style)
+            text = _join(base, field[KEY], style)
+        field[PATH] = text
+    return text  # type: ignore[no-any-return]
+
+
+def _join(base: str, key: str | int, style: PathStyle) -> str:
+    if style == "dot":
+        if isinstance(key, int):
+            return f"{base}[{key}]"
+        step = dot_key(key)
+        return base + step if base or step[0] != "." else step[1:]
+    step = format_path((key,), style)
+    return base + step if style == "pointer" or not base else f"{base}/{step}"
+
+
+def wildcard_of(field: Field) -> str:
+    """The path of a field with a wildcard for every list index."""
+    text = field[WILD]
+    if text is None:
+        text = field[WILD] = wildcard(parts_of(field), field[ORIGIN][1])
+    return text  # type: ignore[no-any-return]
+
+
+def parts_of(field: Field) -> Parts:
+    """The path of a field as a tuple of keys and indexes."""
+    parts: list[str | int] = []
+    while field[PARENT] is not None:
+        parts.append(field[KEY])
+        field = field[PARENT]
+    parts.reverse()
+    return tuple(parts)
+
+
+def field_at(parts: Parts, kind: str, source: str, style: PathStyle, pieces: list[str] | None = None) -> Field:
+    """A field that stands at `parts`, for events that come from elsewhere than a machine (a pickle, the wire)."""
+    origin = (source, style)
+    field: Field = [None, "", "object", origin, "", "", None]
+    for part in parts:
+        field = [field, part, "array" if isinstance(part, int) else "object", origin, None, None, None]
+    field[KIND] = kind
+    field[PIECES] = pieces
+    return field
