@@ -13,6 +13,8 @@ from support.runner import merge
 
 from streamparse.schema import PartialBuilder, PartialModel
 
+enough = settings(max_examples=max(200, settings().max_examples))
+
 
 def _strings(value: Any) -> set[str]:
     if isinstance(value, str):
@@ -28,7 +30,7 @@ def _judge(model: Any, data: Any) -> tuple[bool, Any]:
         return False, {(".".join(map(str, e["loc"])), e["type"]) for e in error.errors()}
 
 
-@settings(max_examples=300)
+@enough
 @given(made=schemas.models(), draw=st.data(), places=splits.cuts(20))
 def test_the_final_object_is_what_model_validate_gives(made: schemas.Made, draw: st.DataObject, places: list[float]) -> None:
     data = draw.draw(made.data)
@@ -44,7 +46,7 @@ def test_the_final_object_is_what_model_validate_gives(made: schemas.Made, draw:
         assert run.invalid
 
 
-@settings(max_examples=150)
+@enough
 @given(made=schemas.models(), draw=st.data(), places=splits.cuts(20))
 def test_law_12_a_schema_changes_no_structure_event(made: schemas.Made, draw: st.DataObject, places: list[float]) -> None:
     # Strings that hold JSON may be opened where a container is wanted: not what this is about.
@@ -61,7 +63,7 @@ def test_law_12_a_schema_changes_no_structure_event(made: schemas.Made, draw: st
     assert [invalid.to_dict() for invalid in again.invalid] == [invalid.to_dict() for invalid in run.invalid]
 
 
-@settings(max_examples=150)
+@enough
 @given(made=schemas.models(), draw=st.data())
 def test_no_validator_sees_a_half_value(made: schemas.Made, draw: st.DataObject) -> None:
     data = draw.draw(made.data)
@@ -70,7 +72,7 @@ def test_no_validator_sees_a_half_value(made: schemas.Made, draw: st.DataObject)
     assert set(made.seen) <= _strings(data)
 
 
-@settings(max_examples=150)
+@enough
 @given(made=schemas.models(), draw=st.data())
 def test_partials_hold_only_closed_values_and_prefixes_of_strings(made: schemas.Made, draw: st.DataObject) -> None:
     data = draw.draw(made.data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, Optional, Union
 from uuid import UUID
@@ -63,16 +63,27 @@ class Point:
     y: float = 0.0
 
 
-@dataclass
 class Made:
     """A model, a strategy of data for it (mostly fitting), and every string that a validator of it was shown."""
 
-    model: Any
-    data: st.SearchStrategy[Any]
-    seen: list[str] = field(default_factory=list)
+    def __init__(self, model: Any, data: st.SearchStrategy[Any], seen: list[str]) -> None:
+        self.model = model
+        self.data = data
+        self.seen = seen
+
+    def __repr__(self) -> str:
+        return f"Made({_shown(self.model)})"
 
 
-text = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Z", "S")), max_size=12)
+def _shown(model: Any) -> str:
+    if isinstance(model, type) and issubclass(model, BaseModel) and model.__name__.startswith("Model"):
+        fields = ", ".join(f"{name}: {_shown(info.annotation)} = {info!r}" for name, info in model.model_fields.items())
+        return f"{model.__name__}({fields}; {model.model_config}; {sorted(model.__pydantic_decorators__.field_validators)})"
+    return str(model)
+
+
+_word = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Z", "S")), max_size=12)
+text = st.one_of(_word, _word.map(lambda word: f" {word} "), st.sampled_from(["", "a", "abc", "b c"]))
 number = st.integers(-1000, 1000)
 junk = st.recursive(
     st.none() | st.booleans() | number | st.floats(-10, 10) | text,
@@ -187,8 +198,8 @@ def _shuffled(value: dict[str, Any]) -> dict[str, Any]:
 
 def _field_after(name: str) -> Any:
     def check(cls: Any, value: Any) -> Any:
-        if isinstance(value, str) and value.startswith("a"):
-            raise ValueError("must not begin with a")
+        if isinstance(value, (str, list, dict)) and len(value) % 3 == 1:
+            raise ValueError("one, four, seven, ... of them")
         return value
 
     return field_validator(name)(check)
@@ -206,8 +217,8 @@ def _field_info(name: str) -> Any:
 
 def _model_after(name: str) -> Any:
     def check(self: Any) -> Any:
-        if getattr(self, name, None) == 7:
-            raise ValueError("seven")
+        if len(self.model_fields_set) > 1 and not getattr(self, name):
+            raise ValueError("nothing")
         return self
 
     return model_validator(mode="after")(check)
