@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from . import adapters
 from .adapters import AdapterProtocol
+from .adapters.text import TextAdapter
 from .captures import BodyDecoder
 from .drive import Cancelled, DriverOps, Stepped, Tasked, Worker
 from .errors import LimitExceeded, ProviderError, SchemaError, StreamParseError, UsageError
@@ -380,7 +381,7 @@ class _Pipe:
         self._is_text = choice == "text"
         self._body: BodyDecoder | None = None
         self._source: Any = None
-        self._began = False
+        self._began = self._reads_text = False
         self._first: list[Any] = []  # chunks that do not tell the adapter yet
 
     def opened(self, feed: Feed) -> None:
@@ -409,6 +410,11 @@ class _Pipe:
         return [event for chunk in chunks for event in self._read(chunk)]
 
     def _read(self, chunk: Any) -> list[ProviderEvent]:
+        if chunk is None or isinstance(chunk, int | float) or (self._reads_text and not isinstance(chunk, str)):
+            raise UsageError(
+                f"a chunk of the stream is {type(chunk).__name__}",
+                expected="str or bytes" if self._reads_text else "the chunks of an SDK, or text",
+            )
         if self._began and self._adapter is not None:
             return self._adapter.feed(chunk)
         self._first.append(chunk)
@@ -418,6 +424,7 @@ class _Pipe:
         if adapter is None:
             return []
         self._adapter, self._began = adapter, True
+        self._reads_text = isinstance(adapter, TextAdapter)
         events = adapter.opened(self._source) if hasattr(adapter, "opened") else []
         chunks, self._first, self._source = self._first, [], None
         return [*events, *(event for chunk in chunks for event in adapter.feed(chunk))]
