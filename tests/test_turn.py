@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from streamparse import IncompleteJSONError, JSONSyntaxError, LimitExceeded, Limits, ProviderError, StreamingData
 from streamparse.provider import (
     Error,
@@ -303,7 +304,9 @@ def test_a_lossless_turn_ends_where_it_cannot_keep_an_event() -> None:
 
 
 def test_a_lossless_turn_may_be_full_by_its_terminal_event() -> None:
-    done = Folded(*text("a", "b"), Result(finished=True), turn=Turn(ParserOptions(limits=Limits(events=2)), lossless=True))
+    done = Folded(
+        *text("a", "b"), Result(finished=True), turn=Turn(ParserOptions(limits=Limits(events=2)), lossless=True)
+    )
     assert isinstance(done.turn.error, LimitExceeded)
     assert done.response.terminal == Result(finished=True)
 
@@ -319,9 +322,7 @@ def test_a_compact_turn_keeps_a_prefix_and_counts_all() -> None:
 
 
 def test_arguments_become_fields_with_the_id_of_the_call_as_source() -> None:
-    done = Folded(
-        call(0, id="c1", name="weather"), call(0, '{"city": "Par'), call(0, 'is"}'), TOOLS, Result()
-    )
+    done = Folded(call(0, id="c1", name="weather"), call(0, '{"city": "Par'), call(0, 'is"}'), TOOLS, Result())
     assert [(e.path, e.event_type, e.delta) for e in done.instant("c1")] == [
         ("city", "delta", "Par"),
         ("city", "delta", "is"),
@@ -330,7 +331,9 @@ def test_arguments_become_fields_with_the_id_of_the_call_as_source() -> None:
     ]
     assert [delta["arguments"] for delta in done.data("tool_call_delta")] == ["", '{"city": "Par', 'is"}']
     made = done.data("tool_calls")
-    assert [(one.id, one.name, one.arguments, one.complete) for one in made] == [("c1", "weather", {"city": "Paris"}, True)]
+    assert [(one.id, one.name, one.arguments, one.complete) for one in made] == [
+        ("c1", "weather", {"city": "Paris"}, True)
+    ]
     assert done.response.tool_calls == made
     assert done.response.raw_finish_reason == "tool_calls"
     assert done.response.complete
@@ -389,7 +392,11 @@ def test_a_call_without_arguments_is_whole_only_if_somebody_says_so(done: bool, 
 
 def test_strict_arguments_with_a_fault_keep_text_and_error_and_end_nothing() -> None:
     done = Folded(
-        call(0, '{"a": nope}', id="a", name="f"), *text('{"ok": true}'), STOP, Result(), turn=Turn(ParserOptions(dialect="strict"))
+        call(0, '{"a": nope}', id="a", name="f"),
+        *text('{"ok": true}'),
+        STOP,
+        Result(),
+        turn=Turn(ParserOptions(dialect="strict")),
     )
     assert done.turn.error is None
     (made,) = done.response.tool_calls
@@ -468,7 +475,11 @@ def test_the_answer_tool_makes_its_arguments_the_content() -> None:
 
 def test_other_calls_beside_the_answer_stay_calls() -> None:
     done = Folded(
-        call(0, '{"a": 1}', id="c", name="answer"), call(1, "{}", id="d", name="other"), TOOLS, Result(), turn=answer_turn()
+        call(0, '{"a": 1}', id="c", name="answer"),
+        call(1, "{}", id="d", name="other"),
+        TOOLS,
+        Result(),
+        turn=answer_turn(),
     )
     assert done.response.data == {"a": 1}
     assert [c.name for c in done.response.tool_calls] == ["other"]

@@ -1,10 +1,16 @@
-"""Sources for tests of the result: streams that count what is done to them."""
+"""Sources for tests of the result: streams that count what is done to them, and every kind that `wrap` takes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+from pydantic import BaseModel
+
+from streamparse import Response
+from streamparse.provider import Finish, ProviderEvent, Result, TextDelta
 
 TRIAGE = {
     "status_summary": "Export failed twice; a person is on it.",
@@ -12,6 +18,37 @@ TRIAGE = {
     "next_actions": ["check job 7", 'call "finance"'],
     "customer_reply": "We are on it.\nYou will hear from us.",
 }
+TEXT = json.dumps(TRIAGE)
+SPEC = {
+    "status_summary": (str, "One sentence status for the user", True),
+    "risk_flags": [(str, "Concrete risk flag", True)],
+    "next_actions": [(str, "Action the support team should take", True)],
+    "customer_reply": (str, "Polished reply to the customer", True),
+}
+
+
+class Tip(BaseModel):
+    text: str
+    score: int = 0
+
+
+class Tips(BaseModel):
+    title: str
+    tips: list[Tip]
+
+
+TIPS = '{"title": "T", "tips": [{"text": "one", "score": 1}, {"text": "two", "score": "bad"}, {"text": "three"}]}'
+
+
+def leaves(value: Any, path: str = "") -> dict[str, str]:
+    """Every string of a value by its path: what a user's slots are to hold."""
+    if isinstance(value, dict):
+        return {
+            k: v for key, child in value.items() for k, v in leaves(child, f"{path}.{key}" if path else key).items()
+        }
+    if isinstance(value, list):
+        return {k: v for index, child in enumerate(value) for k, v in leaves(child, f"{path}[{index}]").items()}
+    return {path: value}
 
 
 def pieces(text: str, size: int = 3) -> list[str]:
@@ -31,7 +68,9 @@ def chat(content: Iterable[str], *, finish: str | None = "stop", usage: bool = T
         chunks.append(chunk({}, finish))
     if usage:
         numbers = {"prompt_tokens": 7, "completion_tokens": 11, "total_tokens": 18}
-        chunks.append({"id": "chat-1", "object": "chat.completion.chunk", "model": "test-model", "choices": [], "usage": numbers})
+        chunks.append(
+            {"id": "chat-1", "object": "chat.completion.chunk", "model": "test-model", "choices": [], "usage": numbers}
+        )
     return chunks
 
 
@@ -156,3 +195,79 @@ async def awaited(value: Any) -> Any:
     """A coroutine that gives `value`."""
     await asyncio.sleep(0)
     return value
+
+
+class Handlers:
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.events: list[ProviderEvent] = []
+        self.responses: list[Response] = []
+        self.errors: list[BaseException] = []
+        self._fail_at = fail_at
+        self.raised = ValueError("checkpoint")
+
+    def event(self, event: ProviderEvent) -> None:
+        assert not self.responses
+        assert not self.errors
+        if len(self.events) == self._fail_at:
+            raise self.raised
+        self.events.append(event)
+
+    @property
+    def options(self) -> Any:
+        return {"on_event": self.event, "on_response": self.responses.append, "on_error": self.errors.append}
+
+
+CHUNKS = pieces(TEXT)
+SOURCES: dict[str, Callable[[], Any]] = {
+    "text": lambda: TEXT,
+    "bytes": lambda: TEXT.encode(),
+    "bytearray": lambda: bytearray(TEXT.encode()),
+    "list": lambda: CHUNKS,
+    "list of bytes": lambda: [piece.encode() for piece in CHUNKS],
+    "generator": lambda: generate(CHUNKS),
+    "iterator": lambda: Stream(CHUNKS),
+    "chat chunks": lambda: Stream(chat(CHUNKS)),
+    "provider events": lambda: [
+        *(TextDelta(text=piece) for piece in CHUNKS),
+        Finish(reason="stop", mapped="stop"),
+        Result(),
+    ],
+    "manager": lambda: SyncManager(Stream(CHUNKS)),
+    "callable": lambda: lambda: Stream(CHUNKS),
+    "generator function": lambda: lambda: generate(CHUNKS),
+    "callable, manager, callable": lambda: lambda: SyncManager(lambda: generate(CHUNKS)),
+    "boto3 response": lambda: {"ResponseMetadata": {}, "stream": generate(CHUNKS)},
+    "async generator": lambda: agenerate(CHUNKS),
+    "async iterator": lambda: AsyncStream(CHUNKS),
+    "async manager": lambda: AsyncManager(AsyncStream(CHUNKS)),
+    "awaitable": lambda: awaited(AsyncStream(CHUNKS)),
+    "awaitable of a list": lambda: awaited(CHUNKS),
+    "awaitable of a manager": lambda: awaited(AsyncManager(AsyncStream(CHUNKS))),
+    "async function": lambda: lambda: awaited(AsyncStream(CHUNKS)),
+    "manager of an async iterator": lambda: SyncManager(AsyncStream(CHUNKS)),
+}
+
+
+def drain(reader: Iterable[Any]) -> tuple[list[Any], BaseException | None]:
+    """All that a reader gives, and what it raises at the end."""
+    items: list[Any] = []
+    iterator = iter(reader)
+    while True:
+        try:
+            items.append(next(iterator))
+        except StopIteration:
+            return items, None
+        except Exception as error:  # noqa: BLE001  # the caller compares it
+            return items, error
+
+
+async def adrain(reader: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
+    """`drain` for an async reader."""
+    items: list[Any] = []
+    while True:
+        try:
+            items.append(await anext(reader))
+        except StopAsyncIteration:
+            return items, None
+        except Exception as error:  # noqa: BLE001  # the caller compares it
+            return items, error
