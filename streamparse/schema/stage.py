@@ -14,13 +14,14 @@ Checks change no event: what does not fit is told in `invalid`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..dialect import Dialect
 from ..errors import DIAGNOSTIC_CODES, Diagnostic
+from ..fields import KEY, KIND, ORIGIN, PARENT, PIECES, Field
 from ..implementation import Machine, make_event
-from ..machine import KEY, KIND, ORIGIN, PARENT, PIECES
 from ..paths import Parts, format_path
+from ..tolerance import tolerance_for
 from .early import Watch, watch
 from .shape import CONTAINERS
 from .typed import Invalid, Node, TypedTree
@@ -28,33 +29,30 @@ from .typed import Invalid, Node, TypedTree
 if TYPE_CHECKING:
     from ..implementation import StreamingData
     from ..limits import Limits
-    from ..machine import Field
     from .spec import Output
 
 _SPACE = " \t\n\r"
 _INSIDE = Dialect("json5", also={"python_literal", "js_literal", "raw_line_end", "truncated"})
 
 
-class Place(NamedTuple):
-    """Where a string began in the text."""
-
-    offset: int
-    line: int
-    column: int
+def field_of(event: StreamingData) -> Field:
+    """The field of an event: what the events that the stage makes itself share with the machine's."""
+    return event._field  # type: ignore[attr-defined,no-any-return,unused-ignore]  # pyright: ignore[reportPrivateUsage]
 
 
 class _Inner:
     """A string that may hold JSON, the machine that reads what is inside, and the machine (`owner`, from `base` on) it stands in."""
 
-    __slots__ = ("base", "field", "machine", "node", "owner", "place", "started")
+    __slots__ = ("base", "deltas", "field", "machine", "node", "offset", "owner", "started")
 
-    def __init__(self, field: Field, node: Node, machine: Machine, owner: Machine, base: int, place: Place) -> None:
+    def __init__(self, field: Field, node: Node, machine: Machine, owner: Machine, base: int, offset: int) -> None:
         self.field = field
         self.node = node
         self.machine = machine
         self.owner = owner
         self.base = base
-        self.place = place
+        self.offset = offset
+        self.deltas = 0
         self.started = False
         """The first character that is not white space was a bracket, and nothing since has shown that it is no JSON."""
 
@@ -93,21 +91,23 @@ class SchemaStage:
         self.invalid: list[Invalid] = []
         """What did not fit since the last `take_invalid`."""
         self.diagnostics: list[Diagnostic] = []
-        """`double_encoded`, one a string that was opened."""
+        """`double_encoded`, one a string that was opened, and what its text needed. Line and column are 0: who has the text fills them in."""
         self.count = 0
         """Events given out so far."""
         self._machine = machine
         # What is inside a string was written by the same model, with the escapes of one level: raw line ends are to be expected.
-        self._dialect = dialect if not dialect.tolerances else _INSIDE
+        self._inner_dialect = _INSIDE if dialect.tolerances else dialect
         self._limits = limits
         self._number = number
         self._surrogates = surrogates
         self._starts = emit_starts
         self._base = 1 if documents_all else 0
         self._root: tuple[Any, Any] | None = None
+        self._cuts: list[tuple[Machine, Parts, Any]] = []
         self._inners: list[_Inner] = []
         self._buffers: list[_Buffer] = []
-        self._held: Field | None = None
+        self._held = False
+        """The open string is sent when it is closed."""
         self._watch: Watch | None = None
         self._quick: Field | None = None
         """The open string whose deltas need nothing but to be passed on."""
@@ -119,27 +119,30 @@ class SchemaStage:
 
     def feed(self, events: list[StreamingData]) -> list[StreamingData]:
         """Take the machine's events (with `start` events); return those that are to be seen."""
-        if len(events) == 1:
+        if len(events) == 1 and self._quick is not None:
             event = events[0]
-            if event._field is self._quick and event._type == "delta":
-                self.tree.leaf.pieces.append(event._delta)  # type: ignore[union-attr]
+            if field_of(event) is self._quick and event.event_type == "delta":
+                assert self.tree.leaf is not None
+                self.tree.leaf.pieces.append(event.delta or "")
                 self.count += 1
                 return events
         out = self._out = []
         for event in events:
-            self._take(event)
+            self._take(event, 0)
         self._out = []
         return out
 
-    def _take(self, event: StreamingData) -> None:
-        if self._inners and event._field is self._inners[-1].field:
-            self._inside(self._inners[-1], event)
+    def _take(self, event: StreamingData, level: int) -> None:
+        """An event of the parser's machine (level 0), or of the one that reads inside a string of the level above."""
+        if level < len(self._inners):
+            # That string is open, so the event is about it.
+            self._inside(event, level)
             return
         kind = event.event_type
         if kind == "delta":
             self._delta(event)
         elif kind == "start":
-            self._start(event)
+            self._start(event, level)
         elif kind == "done":
             self._done(event)
         elif kind == "reset":
@@ -150,28 +153,27 @@ class SchemaStage:
             found, self.tree.invalid = self.tree.invalid, []
             self.invalid.extend(replace(invalid, after=self.count) for invalid in found)
 
-    def _start(self, event: StreamingData) -> None:
-        field = event._field
+    def _start(self, event: StreamingData, level: int) -> None:
+        field = field_of(event)
         tree = self.tree
         # Under no container the document itself begins: it has no part, whatever the machine calls its place.
-        node = tree.open(field[KEY] if tree.chain or self._base else "", field[KIND])
-        shape = node.shape
+        node = tree.open(field[KEY] if tree.chain else "", field[KIND])
         self._quick = None
         if node.kind == "string":
-            if "string" not in shape.kinds and shape.kinds & CONTAINERS:
-                self._inners.append(self._inner(event, node))
+            if "string" not in node.shape.kinds and node.shape.kinds & CONTAINERS:
+                self._inners.append(self._inner(event, node, level))
                 return
-            self._watch = watch(shape) if node.live and not node.failed else None
+            self._watch = watch(node.shape) if node.live and not node.failed else None
+            self._held = node.hold
             if node.hold:
-                self._held = field
                 return
             if self._watch is None and not self._buffers:
                 self._quick = field
         elif node.kind in CONTAINERS:
             if node.hold:
                 self._buffers.append(_Buffer(node, None))
-            elif node.kind == "object" and shape.members is not None and shape.members.get().must:
-                self._buffers.append(_Buffer(node, [prop.keys for prop in shape.members.get().must]))
+            elif node.kind == "object" and node.shape.members is not None and node.shape.members.get().must:
+                self._buffers.append(_Buffer(node, [prop.keys for prop in node.shape.members.get().must]))
         if self._starts:
             self._emit(make_event(field, "start", None, None))
 
@@ -183,7 +185,7 @@ class SchemaStage:
             leaf.pieces.append(delta)
             if self._watch is not None and self._watch.due(len(delta)):
                 self._look(leaf)
-            if event._field is self._held:
+            if self._held:
                 return
         self._emit(event)
 
@@ -198,15 +200,15 @@ class SchemaStage:
                 self.tree.fail(node, errors, prefix)
 
     def _done(self, event: StreamingData) -> None:
-        field = event._field
         tree = self.tree
         node = tree.leaf if tree.leaf is not None else tree.chain[-1]
         if self._watch is not None:
             self._look(node)
             self._watch = None
-        if self._held is not None:
+        if self._held:
             # The tree has its pieces. For the caller they are one delta.
-            self._held = None
+            self._held = False
+            field = field_of(event)
             if self._starts:
                 self._emit(make_event(field, "start", None, None))
             if event.value:
@@ -220,7 +222,9 @@ class SchemaStage:
     def _reset(self, event: StreamingData) -> None:
         parts = event.parts
         self.tree.reset(parts)
-        self._watch = self._held = self._quick = None
+        if self._base and not parts:
+            self.tree.open("", "array")
+        self._forget()
         self._inners = [inner for inner in self._inners if inner.node.parts[: len(parts)] != parts]
         self._buffers = [buffer for buffer in self._buffers if buffer.node.parts[: len(parts)] != parts]
         if not parts:
@@ -230,8 +234,12 @@ class SchemaStage:
     def _cut(self, event: StreamingData) -> None:
         # What was kept back is not final, so it is not shown; that it was open is told.
         self._buffers = []
-        self._watch = self._held = self._quick = None
+        self._forget()
         self._emit(event)
+
+    def _forget(self) -> None:
+        self._watch = self._quick = None
+        self._held = False
 
     def take_invalid(self) -> list[Invalid]:
         """What did not fit since the last call."""
@@ -263,11 +271,13 @@ class SchemaStage:
 
     # ------------------------------------------------------------------------------------------------------------------ double encoding
 
-    def _inner(self, event: StreamingData, node: Node) -> _Inner:
-        field = event._field
+    def _inner(self, event: StreamingData, node: Node, level: int) -> _Inner:
+        field = field_of(event)
+        dialect = self._inner_dialect
         machine = Machine(
-            self._dialect,
+            dialect,
             self._limits,
+            tolerance=tolerance_for(dialect.tolerances),
             solo=True,
             number=self._number,
             surrogates=self._surrogates,
@@ -276,96 +286,105 @@ class SchemaStage:
             path_style=field[ORIGIN][1],
         )
         machine.begin(field[PARENT], field[KEY])
-        place = Place(*event.value) if isinstance(event.value, tuple) else Place(0, 1, 1)
-        if not self._inners:
-            return _Inner(field, node, machine, self._machine, self._base, place)
-        outer = self._inners[-1]
-        return _Inner(field, node, machine, outer.machine, len(outer.node.parts), outer.place)
+        if level == 0:
+            return _Inner(field, node, machine, self._machine, self._base, event.value or 0)
+        outer = self._inners[level - 1]
+        return _Inner(field, node, machine, outer.machine, len(outer.node.parts), outer.offset)
 
-    def _inside(self, inner: _Inner, event: StreamingData) -> None:
+    def _inside(self, event: StreamingData, level: int) -> None:
         """An event of a string that may hold JSON."""
+        inner = self._inners[level]
         kind = event.event_type
         if kind == "delta":
+            inner.deltas += 1
             delta = event.delta or ""
             if not inner.started:
                 delta = delta.lstrip(_SPACE)
                 if not delta:
                     return
                 if not (delta[0] == "{" and "object" in inner.node.shape.kinds or delta[0] == "[" and "array" in inner.node.shape.kinds):
-                    self._give_up(inner, event)
+                    self._give_up(level, event.value)
                     return
                 inner.started = True
                 self.tree.leaf = None
-            self._pass_on(inner, inner.machine.feed(delta))
+            self._pass_on(inner.machine.feed(delta), level)
             if inner.machine.error is not None:
-                self._give_up(inner, event)
+                self._give_up(level, event.value)
         elif kind == "done":
             if inner.started:
-                self._pass_on(inner, inner.machine.finish())
+                self._pass_on(inner.machine.finish(), level)
             if inner.started and inner.machine.closed:
-                self._replace(inner, event.value)
+                self._replace(level, event.value)
             else:
-                if event.value:
-                    self._give_up(inner, make_event(event._field, "delta", event.value, len(event._field[PIECES])))
-                else:
-                    self._inners.remove(inner)
-                self._take(event)
+                self._give_up(level, event.value)
+                self._take(event, level)
         elif inner.started:
-            self._pass_on(inner, inner.machine.finish())
-            self._replace(inner, event.value)
+            self._pass_on(inner.machine.finish(), level)
+            self._replace(level, None)
         else:
-            self._inners.remove(inner)
-            self._take(event)
+            del self._inners[level:]
+            self._take(event, level)
 
-    def _pass_on(self, inner: _Inner, events: list[StreamingData]) -> None:
+    def _pass_on(self, events: list[StreamingData], level: int) -> None:
         for event in events:
-            self._take(event)
+            self._take(event, level + 1)
 
-    def _give_up(self, inner: _Inner, event: StreamingData) -> None:
-        """It is no JSON: the string comes as it is. `event` is its last delta, with all that was read so far as value."""
-        del self._inners[self._inners.index(inner) :]
-        field = event._field
+    def _give_up(self, level: int, text: str) -> None:
+        """It is no JSON: the string comes as it is; `text` is what was read of it so far."""
+        inner = self._inners[level]
+        del self._inners[level:]
         parts = inner.node.parts
-        text = event.value
         if inner.started:
             # Some of it looked like JSON, and was sent.
-            self._reset(make_event(field, "reset", None, None))
-        self.tree.leaf = None
+            self._reset(make_event(inner.field, "reset", None, None))
         del self.tree.chain[len(parts) :]
         node = self.tree.open(inner.node.part, "string")
         if self._starts:
-            self._emit(make_event(field, "start", None, None))
-        node.pieces.append(text)
-        self._emit(make_event(field, "delta", text, event._value))
+            self._emit(make_event(inner.field, "start", None, None))
+        if text:
+            node.pieces.append(text)
+            self._emit(make_event(inner.field, "delta", text, inner.deltas))
 
-    def _replace(self, inner: _Inner, text: Any) -> None:
-        """Put what was inside in the string's place in the tree."""
-        self._inners.remove(inner)
-        value = inner.machine.tree(None)
+    def _replace(self, level: int, text: str | None) -> None:
+        """Put what was inside in the place of the string `text` in the tree. None: the string was cut."""
+        inner = self._inners[level]
+        del self._inners[level:]
+        value = self._patched(inner.machine, inner.machine.tree(None))
         steps = inner.node.parts[inner.base :]
         self._note(inner)
-        if not steps:
+        if text is None:
+            # The machine writes an open string anew each time its tree is asked for.
+            self._cuts.append((inner.owner, steps, value))
+        elif not steps:
             self._root = (text, value)
-            return
-        target = self.root(inner.owner.tree(None))
-        for part in steps[:-1]:
-            target = target[part]
-        # A key that came again may have another value by now.
-        if target[steps[-1]] is text or target[steps[-1]] == text:
-            target[steps[-1]] = value
+        else:
+            target = self.root(inner.owner.tree(None))
+            for part in steps[:-1]:
+                target = target[part]
+            # A key that came again may have another value by now.
+            if target[steps[-1]] is text or target[steps[-1]] == text:
+                target[steps[-1]] = value
+
+    def _patched(self, machine: Machine, value: Any) -> Any:
+        for owner, steps, item in self._cuts:
+            if owner is machine:
+                value = _put(value, steps, item)
+        return value
 
     def _note(self, inner: _Inner) -> None:
         path = format_path(inner.node.parts)
-        offset, line, column = inner.place
-        self.diagnostics.append(Diagnostic("double_encoded", DIAGNOSTIC_CODES["double_encoded"], offset, line, column, path))
+        place = {"offset": inner.offset, "line": 0, "column": 0}
+        self.diagnostics.append(Diagnostic("double_encoded", DIAGNOSTIC_CODES["double_encoded"], path=path, **place))
         # Places inside the string are of no use to a reader of the text: the string's own is given.
-        self.diagnostics.extend(item._replace(offset=offset, line=line, column=column) for item in inner.machine.diagnostics)
+        self.diagnostics.extend(item._replace(**place) for item in inner.machine.diagnostics)
 
     # ------------------------------------------------------------------------------------------------------------------ the tree
 
     def root(self, value: Any) -> Any:
-        """The machine's root value, or what was inside it where it is a string that was opened."""
-        return self._root[1] if self._root is not None and value is self._root[0] else value
+        """The data, of what the machine's `tree` gives: strings that were opened are replaced."""
+        if self._root is not None and value is self._root[0]:
+            return self._root[1]
+        return self._patched(self._machine, value) if self._cuts else value
 
     def overlay(self, value: Any) -> Any:
         """`value` - a copy of the machine's tree that may be changed - with what is inside the string that is being read now."""
@@ -385,6 +404,10 @@ class SchemaStage:
                 paths = [*inner.machine.open_paths[:-1], *paths]
         return paths
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Fields are found again by the machine, as other lists.
+        return {**self.__dict__, "_quick": None}
+
 
 def _put(value: Any, steps: Parts, item: Any) -> Any:
     if not steps:
@@ -392,8 +415,5 @@ def _put(value: Any, steps: Parts, item: Any) -> Any:
     target = value
     for part in steps[:-1]:
         target = target[part]
-    if isinstance(target, list) and steps[-1] == len(target):
-        target.append(item)
-    else:
-        target[steps[-1]] = item
+    target[steps[-1]] = item
     return value

@@ -21,6 +21,7 @@ from streamparse import LLM, STRICT, Limits
 from streamparse.implementation import Machine, StreamingData
 from streamparse.schema import Invalid, compile_output
 from streamparse.schema.stage import SchemaStage
+from streamparse.tolerance import tolerance_for
 
 import datetime as dt  # isort: skip  # after the rest: `dt` is what the models' annotations say
 
@@ -253,7 +254,7 @@ def stream(
 ) -> Streamed:
     """Run machine and stage over `chunks`; `each(stage, tree)` is called after every one."""
     dialect = STRICT if strict else LLM
-    machine = Machine(dialect, Limits(), starts=True)
+    machine = Machine(dialect, Limits(), tolerance=tolerance_for(dialect.tolerances), starts=True)
     stage = SchemaStage(compile_output(output), machine, dialect, Limits(), emit_starts=starts)
     seen: list[StreamingData] = []
     raw: list[StreamingData] = []
