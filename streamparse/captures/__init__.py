@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,7 +61,7 @@ class BodyDecoder:
 
     Pieces may be lines without their ends, as `iter_lines()` of an HTTP client gives them. `eager` decides by the first
     piece alone and holds nothing back: for live text, which must not wait until it is known not to be a body. After the
-    first chunks `format` is set.
+    first chunks `format` is set. A body that is no stream at all (a page) raises at once.
     """
 
     def __init__(self, *, format: Format | None = None, content_type: str | None = None, eager: bool = False) -> None:  # noqa: A002
@@ -69,25 +69,25 @@ class BodyDecoder:
             raise UsageError(f"unknown format {format!r}", expected=", ".join(FORMATS))
         kind = (content_type or "").partition(";")[0].strip().lower()
         self.format: Format | None = format or _CONTENT_TYPES.get(kind)
-        self._is_page = kind in _PAGES
         self._must_be_known = kind == "application/json"
         self._eager = eager
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder: Decoder | None = None
         self._aws: AWSDecoder | None = None
-        self._sniffer = Sniffer()
-        self._held = ""
+        self._sniffer = Sniffer(is_page=kind in _PAGES)
+        self._begun = False
         self._lines: bool | None = None
         self._first_line: str | None = None
 
     def feed(self, piece: bytes | str) -> list[Any]:
         """The chunks that `piece` completes."""
         if isinstance(piece, str):
-            text = piece
+            text, self._begun = piece, True
         else:
-            if self._aws is None and self._decoder is None and not self._held and self._is_aws(piece):
+            if not self._begun and self._is_aws(piece):
                 self.format = "aws"
                 self._aws = AWSDecoder()
+            self._begun = self._begun or bool(piece)
             if self._aws is not None:
                 return self._aws.feed(bytes(piece))
             text = self._utf8.decode(bytes(piece))
@@ -109,9 +109,7 @@ class BodyDecoder:
         return self.format == "aws" or (self.format is None and bytes(piece[:1]) == b"\0")
 
     def _feed_lines(self, text: str) -> list[Any]:
-        """Find out whether the pieces are lines that lost their ends: the first one is whole, and the next one begins
-        anew.
-        """
+        """Find out whether the pieces are lines that lost their ends: the first is whole, and the next begins anew."""
         if self._lines:
             return self._feed_text(text + "\n")
         if self._first_line is None:
@@ -127,15 +125,13 @@ class BodyDecoder:
 
     def _feed_text(self, text: str, *, ended: bool = False) -> list[Any]:
         if self._decoder is None:
-            self._held += text
-            if self._is_page and self._held.strip(BLANK):
-                raise broken("the provider sent a page instead of a stream", self._held)
-            if not self._held and not ended:
-                return []
-            found = self.format or self._sniffer.format(self._held, ended or self._eager)
+            found: str | None = self.format
             if found is None:
-                return []
-            text, self._held = self._held, ""
+                decide = ended or (self._eager and text.strip(BLANK) != "")
+                found = self._sniffer.feed(text, final=decide)
+                if found is None:
+                    return []
+                text = self._sniffer.take()
             self._decoder = self._start(found, text)
         return self._decoder.feed(text)
 
@@ -180,7 +176,7 @@ def open(  # noqa: A001  # the name that the user reads: captures.open
 
 
 def decode(
-    pieces: Iterator[bytes | str],
+    pieces: Iterable[bytes | str],
     *,
     format: Format | None = None,  # noqa: A002
     content_type: str | None = None,

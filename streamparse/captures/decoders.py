@@ -6,11 +6,11 @@ Each hands out every chunk before a fault and raises `ProviderError` at the next
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 import struct
 import zlib
+from decimal import Decimal
 from typing import Any, ClassVar, Protocol
 
 from ..adapters.base import is_dict, is_list
@@ -140,7 +140,7 @@ class SSEDecoder(_Faults):
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError):
-            if event == "error":
+            if event == "error" and not data.lstrip().startswith(("{", "[")):
                 chunks.append({"type": "error", "error": {"message": data}})
                 return
             self._data = [data]
@@ -215,7 +215,7 @@ class JSONDecoder(_Faults):
         if not piece:
             return []  # to ijson an empty piece is the end
         if self._coroutine is None:
-            self._coroutine = self._items_coro(self._found, "item" if piece[0] == "[" else "", use_float=True)
+            self._coroutine = self._items_coro(self._found, "item" if piece[0] == "[" else "", use_float=False)
         if len(self._head) < QUOTED:
             self._head += piece[:QUOTED]
         try:
@@ -235,9 +235,18 @@ class JSONDecoder(_Faults):
         return self._take()
 
     def _take(self) -> list[Any]:
-        chunks = list(self._found)
+        chunks = [_with_floats(chunk) for chunk in self._found]
         self._found.clear()
         return chunks
+
+
+def _with_floats(value: Any) -> Any:
+    """`value` with floats for ijson's decimals (its own floats go with integers that end at 64 bits)."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if is_dict(value):
+        return {name: _with_floats(item) for name, item in value.items()}
+    return [_with_floats(item) for item in value] if is_list(value) else value
 
 
 class AWSDecoder(_Faults):
@@ -345,7 +354,7 @@ class AWSJSONDecoder(_Faults):
             decoder = AWSDecoder()
             try:
                 chunks = decoder.feed(base64.b64decode(body, validate=True))
-            except binascii.Error:
+            except ValueError:
                 raise broken("the recorded event stream is no base64", body) from None
             return chunks + decoder.close()
         if is_list(frames):

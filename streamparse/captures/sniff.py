@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..adapters import recognises
 from ..adapters.base import is_dict
-from .decoders import BLANK
+from .decoders import BLANK, QUOTED
 
 Format = Literal["sse", "ndjson", "json", "aws", "aws-json", "text"]
 Page = Literal["page"]
@@ -21,6 +21,8 @@ _SSE_DECISIVE = re.compile(r"data: ?\S|event: ?[\w.:/-]+$|error: ?\{")
 _SSE_NEUTRAL = re.compile(r":|data:\s*$|id: ?\S*$|retry: ?\d*$")
 _SSE_PREFIX = ("data:", "event:", "error:", "id:", "retry:")
 _FIRST_KEY = re.compile(r'\[?\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:')
+_UNFINISHED_KEY = re.compile(r'\[?\s*(\{\s*("[^"]{0,64}"?\s*)?)?')
+_PAGE_MARK = len("<!doctype html") + 2  # it may have a second blank
 _AWS_JSON_KEYS = ("content_type", "frames", "body_base64")
 # The first keys of the chunks of all shapes. Text that begins with another key is the model's own, at once.
 _CHUNK_KEYS = frozenset(
@@ -68,66 +70,97 @@ class _FirstValue:
 
 
 class Sniffer:
-    """Tells the format from the first characters."""
+    """Tells the format from the first characters; holds them until it knows.
 
-    def __init__(self) -> None:
+    The text is looked at again only when a character came that can decide, so that tiny pieces cost no more than large
+    ones.
+    """
+
+    def __init__(self, *, is_page: bool = False) -> None:
+        self._is_page = is_page
+        self._parts: list[str] = []
+        self._size = 0
+        self._awaited = ""
         self._value = _FirstValue()
 
-    def format(self, text: str, ended: bool) -> Format | Page | None:
-        """The format; None while more text is needed. With `ended`, or at `LOOK_AHEAD` characters, it is never None."""
-        start = text.lstrip(BLANK)
-        final = ended or len(text) >= LOOK_AHEAD
+    def feed(self, piece: str, *, final: bool) -> Format | Page | None:
+        """The format; None while more text is needed. With `final`, or at `LOOK_AHEAD` characters, it is never None."""
+        self._parts.append(piece)
+        self._size += len(piece)
+        final = final or self._size >= LOOK_AHEAD
+        if self._awaited and not final and not any(mark in piece for mark in self._awaited):
+            return None
+        self._awaited = ""
+        self._parts = ["".join(self._parts)]
+        start = self._parts[0].lstrip(BLANK)
         if not start:
             return "text" if final else None
         found: Format | Page | None
-        if start[0] in "{[":
-            found = self._json(start, final)
-        elif start[0] == "<":
-            found = "page" if _PAGE.match(start) else None if len(start) < 16 else "text"
+        if self._is_page or start[0] == "<":
+            found = self._page(start, final)
+        elif start[0] == "{":
+            found = self._object(start, final)
+        elif start[0] == "[":
+            found = self._array(start)
         else:
-            found = self._sse(start, ended)
+            found = self._sse(start, final)
         return found or ("text" if final else None)
 
-    def _sse(self, start: str, ended: bool) -> Format | None:
+    def take(self) -> str:
+        """The text that is held."""
+        text, self._parts, self._size = "".join(self._parts), [], 0
+        return text
+
+    def _await(self, marks: str) -> None:
+        self._awaited = marks
+
+    def _page(self, start: str, final: bool) -> Format | Page | None:
+        if self._is_page or _PAGE.match(start):
+            # The error shows the first line, so it has to be there.
+            return "page" if final or "\n" in start or len(start) > QUOTED else None
+        return None if len(start) < _PAGE_MARK else "text"
+
+    def _sse(self, start: str, final: bool) -> Format | None:
         lines = re.split(r"\r\n|\r|\n", start)
         for number, line in enumerate(lines):
-            whole = ended or number < len(lines) - 1
+            whole = final or number < len(lines) - 1
             if not whole and len(line) < len("retry:") and any(mark.startswith(line) for mark in _SSE_PREFIX):
                 return None
             if _SSE_DECISIVE.match(line) and (whole or line.startswith(("data:", "error:"))):
                 return "sse"
             if line and not _SSE_NEUTRAL.match(line) and not (not whole and line.startswith(_SSE_PREFIX)):
                 return "text"
-        return "sse" if ended else None
+        self._await("\r\n")
+        return "sse" if final else None
 
-    def _json(self, start: str, final: bool) -> Format | None:
+    def _object(self, start: str, final: bool) -> Format | None:
         key = _FIRST_KEY.match(start)
         if key is None:
-            unfinished = re.fullmatch(r'\[?\s*(\{\s*("[^"]{0,64}"?\s*)?)?', start)
-            return None if unfinished and not final else "text"
-        if start[0] == "{":
-            if key[1] in _AWS_JSON_KEYS:
-                return "aws-json"
-            line, end, _ = start.partition("\n")
-            if key[1] == "error" and not is_json(line):
-                return self._single(start)
-            if key[1] not in _CHUNK_KEYS:
-                return "text"
-            if not end and not final:
-                return None
-            return "ndjson" if is_chunk(line) else "text"
+            return None if _UNFINISHED_KEY.fullmatch(start) else "text"
+        if key[1] in _AWS_JSON_KEYS:
+            return "aws-json"
         if key[1] not in _CHUNK_KEYS:
             return "text"
-        end_of_first = self._value.end(start)
-        if end_of_first is None:
+        line, end, _ = start.partition("\n")
+        if key[1] == "error" and (not end or not is_json(line)):
+            return self._first_chunk(start)  # an error may be printed over several lines
+        if not end and not final:
+            self._await("\n")
             return None
-        return "json" if is_chunk(start[start.index("{") : end_of_first]) else "text"
+        return "ndjson" if is_chunk(line) else "text"
 
-    def _single(self, start: str) -> Format | None:
+    def _array(self, start: str) -> Format | None:
+        key = _FIRST_KEY.match(start)
+        if key is None:
+            return None if _UNFINISHED_KEY.fullmatch(start) else "text"
+        return self._first_chunk(start) if key[1] in _CHUNK_KEYS else "text"
+
+    def _first_chunk(self, start: str) -> Format | None:
         end = self._value.end(start)
         if end is None:
+            self._await("}")
             return None
-        return "json" if is_chunk(start[:end]) else "text"
+        return "json" if is_chunk(start[start.index("{") : end]) else "text"
 
 
 def is_json(line: str) -> bool:
