@@ -32,7 +32,9 @@ def _judge(model: Any, data: Any) -> tuple[bool, Any]:
 
 @enough
 @given(made=schemas.models(), draw=st.data(), places=splits.cuts(20))
-def test_the_final_object_is_what_model_validate_gives(made: schemas.Made, draw: st.DataObject, places: list[float]) -> None:
+def test_the_final_object_is_what_model_validate_gives(
+    made: schemas.Made, draw: st.DataObject, places: list[float]
+) -> None:
     data = draw.draw(made.data)
     fits, wanted = _judge(made.model, data)
     run = schemas.stream(made.model, splits.chop(json.dumps(data), places), strict=True)
@@ -48,7 +50,9 @@ def test_the_final_object_is_what_model_validate_gives(made: schemas.Made, draw:
 
 @enough
 @given(made=schemas.models(), draw=st.data(), places=splits.cuts(20))
-def test_law_12_a_schema_changes_no_structure_event(made: schemas.Made, draw: st.DataObject, places: list[float]) -> None:
+def test_law_12_a_schema_changes_no_structure_event(
+    made: schemas.Made, draw: st.DataObject, places: list[float]
+) -> None:
     # Strings that hold JSON may be opened where a container is wanted: not what this is about.
     data = draw.draw(made.data)
     text = json.dumps(data)
@@ -95,7 +99,13 @@ def _check(shown: Any, data: Any, closed: dict[Any, Any], parts: tuple[str | int
         for name, value in shown.__dict__.items():
             field = fields.get(name)
             alias = field.validation_alias if field is not None else None
-            keys = [name] if alias is None else [alias] if isinstance(alias, str) else list(getattr(alias, "choices", [name]))
+            keys = (
+                [name]
+                if alias is None
+                else [alias]
+                if isinstance(alias, str)
+                else list(getattr(alias, "choices", [name]))
+            )
             key = next((key for key in keys if key in data), None)
             if key is None:
                 assert name not in shown.model_fields_set

@@ -1,21 +1,23 @@
 """pydantic -> Shape.
 
-What is read is pydantic's own core schema, the tree that its validators are built from, so aliases, constraints, discriminators, generics
-and recursive models are what pydantic says they are. Each field is checked by a validator made from its own part of that tree.
+What is read is pydantic's own core schema, the tree that its validators are built from, so aliases, constraints,
+discriminators, generics and recursive models are what pydantic says they are. Each field is checked by a validator made
+from its own part of that tree.
 
-A container is checked in two ways. Where only its own rules are left (its children were checked when they closed), its part of the tree
-is used with every child replaced by "any": pydantic makes the model from the typed children, runs the model's own validators and fills the
-defaults, and no field is validated twice. Where code runs before the fields (`mode="before"`, `"wrap"` or `"plain"` validators, an
-`__init__` of its own), the children mean nothing before that code has run: such a value is checked whole, when it closes.
+A container is checked in two ways. Where only its own rules are left (its children were checked when they closed), its
+part of the tree is used with every child replaced by "any": pydantic makes the model from the typed children, runs the
+model's own validators and fills the defaults, and no field is validated twice. Where code runs before the fields
+(`mode="before"`, `"wrap"` or `"plain"` validators, an `__init__` of its own), the children mean nothing before that
+code has run: such a value is checked whole, when it closes.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticOmit, PydanticUseDefault, PydanticUndefined, SchemaValidator
+from pydantic_core import PydanticOmit, PydanticUndefined, PydanticUseDefault, SchemaValidator
 
 from .markers import ENSURE_KEY, HOLD_KEY, REQUIRED_KEY
 from .shape import (
@@ -31,6 +33,8 @@ from .shape import (
     Shape,
     Tag,
     accept,
+    is_array,
+    is_object,
     kind_of,
     union,
 )
@@ -59,18 +63,19 @@ class CoreCheck:
         return SchemaValidator(schema, self._config)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
+        """The typed value or the errors, whatever the validators raise."""
         try:
             if context is None:
                 if self._validator is None:
                     self._validator = self._build(self._schema)
                 return Checked(self._validator.validate_python(value))
-            # A validator that looks at `info.data` or `info.field_name` works inside a model only. Assigning one field of a bare set of
-            # fields gives it both, and runs nothing else.
+            # A validator that looks at `info.data` or `info.field_name` works inside a model only. Assigning one field
+            # of a bare set of fields gives it both, and runs nothing else.
             name, earlier = context
             if self._assigning is None:
                 field = {"type": "model-field", "schema": self._schema}
                 self._assigning = self._build({"type": "model-fields", "fields": {name: field}})
-            return Checked(self._assigning.validate_assignment(earlier, name, value)[0][name])
+            return Checked(cast("Any", self._assigning.validate_assignment(earlier, name, value))[0][name])
         except ValidationError as error:
             strip = 0 if context is None else 1
             return Checked(
@@ -99,6 +104,7 @@ class Chain:
         self._then = then
 
     def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
+        """The last value or the first errors."""
         checked = self._first(value, context)
         return checked if checked.errors or checked.whole else self._then(checked.value, context)
 
@@ -112,10 +118,12 @@ _STRING: frozenset[Kind] = frozenset({"string"})
 _LIKE_NUMBER: frozenset[Kind] = frozenset({"number", "string", "boolean"})
 _LIKE_DATE: frozenset[Kind] = frozenset({"string", "number"})
 _NUMBER: frozenset[Kind] = frozenset({"number"})
+_OBJECT: frozenset[Kind] = frozenset({"object"})
 _NONE: frozenset[Kind] = frozenset()
 
-# Kinds that the lax validator of a scalar may take, and those whose JSON value is already the typed value. More kinds than the validator
-# really takes do no harm (it has the last word when the value closes); fewer would report a right value as wrong.
+# Kinds that the lax validator of a scalar may take, and those whose JSON value is already the typed value. More kinds
+# than the validator really takes do no harm (it has the last word when the value closes); fewer would report a right
+# value as wrong.
 _SCALARS: dict[str, tuple[frozenset[Kind], frozenset[Kind]]] = {
     "none": (frozenset({"null"}), frozenset({"null"})),
     "bool": (_LIKE_NUMBER, frozenset({"boolean"})),
@@ -136,8 +144,10 @@ _SCALARS: dict[str, tuple[frozenset[Kind], frozenset[Kind]]] = {
 
 _SEQUENCES = frozenset({"list", "set", "frozenset", "tuple"})
 _FIELDS = frozenset({"model-fields", "dataclass-args", "typed-dict"})
-# Nodes that only hand over to the schema inside; code or choices of theirs keep the children from being checked on their own.
-_OPAQUE = frozenset({"function-before", "function-wrap", "function-plain", "chain", "lax-or-strict", "json-or-python", "custom-error"})
+# Nodes that only hand over to the schema inside; code or choices of theirs keep the children from being checked alone.
+_OPAQUE = frozenset(
+    {"function-before", "function-wrap", "function-plain", "chain", "lax-or-strict", "json-or-python", "custom-error"}
+)
 
 
 class _Compiler:
@@ -147,7 +157,7 @@ class _Compiler:
 
     def shape(self, schema: Core, config: Core | None) -> Shape:
         shape = self._shape(schema, config)
-        metadata = schema.get("metadata") or {}
+        metadata: Core = schema.get("metadata") or {}
         if metadata.get(HOLD_KEY):
             shape = _held(shape)
         if metadata.get(REQUIRED_KEY):
@@ -168,7 +178,9 @@ class _Compiler:
             return self.known[ref]
         if kind in _SCALARS:
             kinds, plain = _SCALARS[kind]
-            return Shape(title=kind, kinds=kinds, plain=plain, hold="string" in kinds, check=self._check(schema, config))
+            return Shape(
+                title=kind, kinds=kinds, plain=plain, hold="string" in kinds, check=self._check(schema, config)
+            )
         if kind == "str":
             return self._text(schema, config)
         if kind in ("literal", "enum"):
@@ -183,7 +195,7 @@ class _Compiler:
             null = Shape(title="null", kinds=frozenset({"null"}), plain=frozenset({"null"}))
             return union(f"{inner.title} | null", [inner, null], self._check(schema, config))
         if kind == "union":
-            choices = [choice[0] if isinstance(choice, tuple) else choice for choice in schema["choices"]]
+            choices = [_choice(choice) for choice in schema["choices"]]
             options = [self.shape(choice, config) for choice in choices]
             return union(" | ".join(option.title for option in options), options, self._check(schema, config))
         if kind == "tagged-union":
@@ -233,17 +245,21 @@ class _Compiler:
             for member in (schema["expected"] if literal else schema["members"])
         ]
         check = self._check(schema, config)
-        kinds = {kind_of(value) for value in values if value is None or isinstance(value, (str, int, float, bool))}
+        kinds: set[Kind] = {
+            kind_of(value) for value in values if value is None or isinstance(value, (str, int, float, bool))
+        }
         if kinds & {"number", "boolean"}:
             kinds |= {"number", "boolean"}  # 1, 1.0 and true are one dictionary key
             if not literal:
                 kinds.add("string")  # an enum of numbers takes a number written as a string
         # `missing` and other members (tuples, ...) may take values that cannot be told from here.
-        closed = bool(kinds) and (literal or not schema.get("missing")) and all(isinstance(value, str) for value in values)
+        closed = (
+            bool(kinds) and (literal or not schema.get("missing")) and all(isinstance(value, str) for value in values)
+        )
         return Shape(
             title=" | ".join(repr(value) for value in values) if literal else schema["cls"].__name__,
-            kinds=frozenset(kinds) if literal or (not schema.get("missing") and kinds) else KINDS,
-            plain=frozenset(kinds) if literal else _NONE,
+            kinds=frozenset[Kind](kinds) if literal or (not schema.get("missing") and kinds) else KINDS,
+            plain=frozenset[Kind](kinds) if literal else _NONE,
             hold=True,
             check=check,
             facts=check if closed else None,
@@ -267,16 +283,18 @@ class _Compiler:
         return inner.but(check=whole)
 
     def _tagged(self, schema: Core, config: Core | None) -> Shape:
-        choices = {value: choice for value, choice in schema["choices"].items() if isinstance(choice, dict)}
+        choices = {value: choice for value, choice in schema["choices"].items() if is_object(choice)}
         shapes = [self.shape(choice, config) for choice in choices.values()]
         discriminator = schema["discriminator"]
         keys: tuple[str, ...] = ()
         if isinstance(discriminator, str):
             keys = (discriminator,)
-        elif isinstance(discriminator, list) and all(len(path) == 1 for path in discriminator):
+        elif is_array(discriminator) and all(len(path) == 1 for path in discriminator):
             keys = tuple(path[0] for path in discriminator)
-        objects = bool(keys) and all(shape.kinds == {"object"} for shape in shapes)
-        by_value = {value.value if isinstance(value, enum.Enum) else value: index for index, value in enumerate(choices)}
+        objects = bool(keys) and all(shape.kinds == _OBJECT for shape in shapes)
+        by_value = {
+            value.value if isinstance(value, enum.Enum) else value: index for index, value in enumerate(choices)
+        }
         return union(
             " | ".join(shape.title for shape in shapes),
             shapes,
@@ -298,7 +316,7 @@ class _Compiler:
 
     def _object(self, schema: Core, fields: Core, own: Core | None, model: type | None) -> Shape:
         """An object with named fields: `schema` is all of it, `fields` the part with the fields."""
-        title = model.__name__ if model else schema.get("cls_name") or getattr(schema.get("cls"), "__name__", "object")
+        title: str = (model or schema.get("cls") or dict).__name__
         check = self._check(schema, own)
         composable = not schema.get("custom_init")
         kinds: frozenset[Kind] = frozenset({"object"})
@@ -309,7 +327,10 @@ class _Compiler:
                 return Shape(title=title, check=check, compose=None, plain=_NONE)
             fields = fields["schema"]
         listed = _listed(fields)
-        if any(not _is_flat(field.get("validation_alias")) or _validates_default(field["schema"], own) for _, field in listed):
+        if any(
+            not _is_flat(field.get("validation_alias")) or _validates_default(field["schema"], own)
+            for _, field in listed
+        ):
             composable = False
         compose: Check | None = None
         structure: Check | None = None
@@ -371,20 +392,22 @@ class _Compiler:
         )
 
     def _array(self, schema: Core, config: Core | None) -> Shape:
-        inner = schema.get("items_schema")
+        inner: Any = schema.get("items_schema")
         variadic = schema.get("variadic_item_index")
 
         def items() -> Items:
-            if not isinstance(inner, list):
+            if not is_array(inner):
                 return Items(rest=self.shape(inner, config) if inner else None)
             shapes = [self.shape(item, config) for item in inner]
-            if variadic is None:
+            if not isinstance(variadic, int):
                 return Items(prefix=tuple(shapes), closed=True)
-            # What follows the variadic part is known only when the array is closed: unless nothing follows, nothing is said about it.
-            return Items(prefix=tuple(shapes[:variadic]), rest=shapes[variadic] if variadic == len(shapes) - 1 else None)
+            # What follows the variadic part is known only when the array is closed: nothing is said about it here.
+            return Items(
+                prefix=tuple(shapes[:variadic]), rest=shapes[variadic] if variadic == len(shapes) - 1 else None
+            )
 
-        open_ended = isinstance(inner, list) and variadic is not None and variadic < len(inner) - 1
-        bare: Core = {**_bare(schema), "items_schema": [_ANY for _ in inner] if isinstance(inner, list) else _ANY}
+        open_ended = is_array(inner) and variadic is not None and variadic < len(inner) - 1
+        bare: Core = {**_bare(schema), "items_schema": [_ANY for _ in inner] if is_array(inner) else _ANY}
         return Shape(
             title=schema["type"],
             kinds=frozenset({"array"}),
@@ -401,7 +424,9 @@ class _Compiler:
         inner: Core | None = None
         if kind in _OPAQUE:
             steps = schema.get("steps")
-            inner = schema.get("schema") or schema.get("lax_schema") or schema.get("python_schema") or (steps and steps[0])
+            inner = (
+                schema.get("schema") or schema.get("lax_schema") or schema.get("python_schema") or (steps and steps[0])
+            )
         if inner is None:
             text = kind == "any"
             return Shape(title=kind, check=check, compose=accept if text else None, plain=KINDS if text else _NONE)
@@ -429,7 +454,9 @@ def _held(shape: Shape) -> Shape:
 
 
 def _is_container(shape: Shape) -> bool:
-    return shape.members is not None or shape.items is not None or any(_is_container(option) for option in shape.options)
+    return (
+        shape.members is not None or shape.items is not None or any(_is_container(option) for option in shape.options)
+    )
 
 
 def _bare(schema: Core) -> Core:
@@ -438,7 +465,7 @@ def _bare(schema: Core) -> Core:
 
 def _listed(fields: Core) -> list[tuple[str, Core]]:
     listed = fields["fields"]
-    return list(listed.items()) if isinstance(listed, dict) else [(field["name"], field) for field in listed]
+    return list(listed.items()) if is_object(listed) else [(field["name"], field) for field in listed]
 
 
 def _without_children(fields: Core) -> Core:
@@ -450,7 +477,9 @@ def _without_children(fields: Core) -> Core:
 
     listed = fields["fields"]
     bare = _bare(fields)
-    bare["fields"] = {name: emptied(field) for name, field in listed.items()} if isinstance(listed, dict) else [emptied(f) for f in listed]
+    bare["fields"] = (
+        {name: emptied(field) for name, field in listed.items()} if is_object(listed) else [emptied(f) for f in listed]
+    )
     if bare.get("extras_schema"):
         bare["extras_schema"] = _ANY
     bare.pop("computed_fields", None)
@@ -461,7 +490,7 @@ def _is_flat(alias: Any) -> bool:
     """True where the alias names keys of the object itself, not places deeper inside."""
     if alias is None or isinstance(alias, str):
         return True
-    paths = alias if alias and isinstance(alias[0], list) else [alias]
+    paths = alias if alias and is_array(alias[0]) else [alias]
     return all(len(path) == 1 for path in paths)
 
 
@@ -473,7 +502,7 @@ def _keys(name: str, alias: Any, *, by_name: bool, by_alias: bool) -> tuple[str,
         if isinstance(alias, str):
             keys = [alias]
         else:
-            paths = alias if alias and isinstance(alias[0], list) else [alias]
+            paths = alias if alias and is_array(alias[0]) else [alias]
             keys = [path[0] for path in paths if len(path) == 1]
     if (by_name or not by_alias) and name not in keys:
         keys.append(name)
@@ -496,14 +525,30 @@ def _validates_default(schema: Core, own: Core | None) -> bool:
 def _inside(schema: Core) -> list[Core]:
     """The schemas directly inside one."""
     found: list[Core] = []
-    for key in ("schema", "items_schema", "values_schema", "keys_schema", "lax_schema", "strict_schema", "json_schema", "python_schema"):
+    for key in (
+        "schema",
+        "items_schema",
+        "values_schema",
+        "keys_schema",
+        "lax_schema",
+        "strict_schema",
+        "json_schema",
+        "python_schema",
+    ):
         inner = schema.get(key)
-        found.extend(inner if isinstance(inner, list) else [inner] if isinstance(inner, dict) else [])
+        found.extend(inner if is_array(inner) else [inner] if is_object(inner) else [])
     for key in ("choices", "steps", "fields", "extras_schema", "arguments_schema", "return_schema"):
         inner = schema.get(key)
-        listed = list(inner.values()) if isinstance(inner, dict) and "type" not in inner else inner if isinstance(inner, list) else [inner]
-        found.extend(choice[0] if isinstance(choice, tuple) else choice for choice in listed if isinstance(choice, (dict, tuple)))
+        listed: list[Any] = inner if is_array(inner) else [inner]
+        if is_object(inner) and "type" not in inner:
+            listed = list(inner.values())
+        found.extend(inner for inner in map(_choice, listed) if is_object(inner))
     return found
+
+
+def _choice(choice: Any) -> Any:
+    """One choice of a union: it may come with a label."""
+    return cast("Any", choice[0] if type(choice) is tuple else choice)
 
 
 def _uses_definitions(schema: Core) -> bool:
@@ -531,7 +576,7 @@ def _needs_context(schema: Core, definitions: dict[str, Core]) -> bool:
                 work.append(definitions[ref])
             continue
         function = node.get("function")
-        if isinstance(function, dict) and function.get("type") == "with-info":
+        if is_object(function) and function.get("type") == "with-info":
             return True
         work.extend(_inside(node))
     return False

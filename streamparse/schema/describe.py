@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple, cast
 
 from ..paths import dot_key
+from .shape import is_array, is_object
 from .spec import compile_output
 
 _Node = dict[str, Any]
@@ -19,7 +20,9 @@ class Description(NamedTuple):
 
 
 def describe(output: Any) -> Description:
-    """The JSON Schema of an output specification and a short text for the prompt: one line a field, with path, type and description.
+    """The JSON Schema of an output specification, and a short text for the prompt.
+
+    The text has one line a field, with its path, type and description.
 
     Raises `SchemaError` where `output` cannot be used.
     """
@@ -43,15 +46,15 @@ class _Writer:
     def _target(self, node: Any) -> _Node:
         seen = set[str]()
         found: Any = node
-        while isinstance(found, dict) and "$ref" in found and found["$ref"] not in seen:
+        while is_object(found) and "$ref" in found and found["$ref"] not in seen:
             ref: str = found["$ref"]
             seen.add(ref)
-            extra = {key: value for key, value in cast("_Node", found).items() if key != "$ref"}
+            extra = {key: value for key, value in found.items() if key != "$ref"}
             target: Any = self.root
             for part in ref.split("/")[1:]:
                 target = target.get(part.replace("~1", "/").replace("~0", "~"), {})
             found = {**target, **extra}
-        return cast("_Node", found) if isinstance(found, dict) else {}
+        return found if is_object(found) else {}
 
     def _type(self, node: _Node) -> str:
         for word in ("anyOf", "oneOf"):
@@ -63,20 +66,23 @@ class _Writer:
         if "enum" in node:
             return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in node["enum"])
         kind = node.get("type", "any value")
-        if isinstance(kind, list):
+        if is_array(kind):
             return " or ".join(cast("list[str]", kind))
         if kind == "array":
             items = node.get("items")
-            return f"array of {self._type(self._target(items))}" if isinstance(items, dict) else "array"
+            return f"array of {self._type(self._target(items))}" if is_object(items) else "array"
         return f"{kind} ({node['format']})" if kind == "string" and "format" in node else str(kind)
 
     def _members(self, node: _Node, path: str, above: tuple[str, ...]) -> None:
-        """The lines of what is inside `node`. `above` are the titles of the objects round it: a recursive one is not written again."""
+        """The lines of what is inside `node`.
+
+        `above`: the references round it; a recursive one is not written again.
+        """
         for part in [*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())]:
             self._inside(part, path, above)
-        if isinstance(node.get("items"), dict):
+        if is_object(node.get("items")):
             self._inside(node["items"], f"{path}[*]", above)
-        if isinstance(node.get("additionalProperties"), dict):
+        if is_object(node.get("additionalProperties")):
             self._inside(node["additionalProperties"], f"{path}.*" if path else "*", above)
         required = node.get("required", ())
         for key, raw in node.get("properties", {}).items():
@@ -93,7 +99,7 @@ class _Writer:
             self._inside(raw, place, above)
 
     def _inside(self, raw: Any, path: str, above: tuple[str, ...]) -> None:
-        ref = raw.get("$ref") if isinstance(raw, dict) else None
+        ref = raw.get("$ref") if is_object(raw) else None
         if ref is not None and ref in above:
             self.lines.append(f"- {path}: as {ref.rsplit('/', 1)[-1]} above")
             return

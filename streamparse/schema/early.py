@@ -1,12 +1,12 @@
 """Early failure: strings that can no longer be right, found while they grow.
 
-A `Watch` looks at one open string. What it finds is the shortest prefix that nothing can follow to make it right, so it does not depend on
-how the text was cut. The work is linear: a pattern is tried at each piece while the string is short, then each time its length has doubled.
+A `Watch` looks at one open string. What it finds is the shortest prefix that nothing can follow to make it right, so it
+does not depend on how the text was cut. The work is linear: a pattern is tried at each piece while the string is short,
+then each time its length has doubled.
 """
 
 from __future__ import annotations
 
-import os.path
 from typing import Any
 
 import regex
@@ -29,8 +29,15 @@ def watch(shape: Shape) -> Watch | None:
 
 
 def _usable(pattern: str) -> Any:
-    # Without an anchor a match may always begin later, so nothing is ever too late. Set operations mean other things in other engines.
-    if ("^" not in pattern and "\\A" not in pattern) or "&&" in pattern or "--" in pattern or "~~" in pattern or "[[" in pattern:
+    # Without an anchor a match may always begin later, so nothing is ever too late. Set operations mean other things in
+    # other engines.
+    if (
+        ("^" not in pattern and "\\A" not in pattern)
+        or "&&" in pattern
+        or "--" in pattern
+        or "~~" in pattern
+        or "[[" in pattern
+    ):
         return None
     try:
         return regex.compile(pattern)
@@ -46,7 +53,7 @@ class Watch:
     def __init__(self, choices: frozenset[str] | None, maximum: int | None, pattern: Any) -> None:
         self._choices = choices
         self._maximum = maximum
-        self._pattern = pattern
+        self._pattern: Any = pattern
         self._length = 0
         self._next = 0
 
@@ -66,7 +73,7 @@ class Watch:
         """The shortest prefix of `text` that cannot become right. None: it still can."""
         lengths: list[int] = []
         if self._choices is not None and not any(choice.startswith(text) for choice in self._choices):
-            lengths.append(1 + max((len(os.path.commonprefix((choice, text))) for choice in self._choices), default=0))
+            lengths.append(1 + max((_common(choice, text) for choice in self._choices), default=0))
         if self._maximum is not None and len(text) > self._maximum:
             lengths.append(self._maximum + 1)
         if self._pattern is not None:
@@ -93,3 +100,11 @@ class Watch:
 
     def _may_match(self, text: str) -> bool:
         return self._pattern.search(text, partial=True, timeout=_SECONDS) is not None
+
+
+def _common(left: str, right: str) -> int:
+    """How many characters two strings begin with alike."""
+    for at, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b:
+            return at
+    return min(len(left), len(right))

@@ -1,7 +1,7 @@
 """JSON Schema: does a value fit? (draft 2020-12, and `items` lists and `definitions` of draft 7.)
 
-Errors have the form of pydantic's error details, so that a reader need not know which kind of specification was used. `format` is an
-annotation, as the standard has it by default.
+Errors have the form of pydantic's error details, so that a reader need not know which kind of specification was used.
+`format` is an annotation, as the standard has it by default.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import regex
 
 from ..errors import SchemaError
 from ..paths import Parts
-from .shape import Checked, ErrorDetails, kind_of
+from .shape import Checked, ErrorDetails, is_array, is_object, kind_of
 
 Node = dict[str, Any]
 
@@ -51,15 +51,16 @@ class Document:
             found = anchors.get(ref[1:]) if ref.startswith("#") else identified.get(ref)
             if found is None:
                 raise SchemaError(
-                    f"$ref {ref!r} at {place} points outside this JSON Schema", hint="Copy the schema it names under $defs."
+                    f"$ref {ref!r} at {place} points outside this JSON Schema",
+                    hint="Copy the schema it names under $defs.",
                 )
             return found
         node: Any = self.root
         for part in ref.split("/")[1:]:
             part = part.replace("%25", "%").replace("~1", "/").replace("~0", "~")
-            if isinstance(node, list) and part.isdigit() and int(part) < len(node):
+            if is_array(node) and part.isdigit() and int(part) < len(node):
                 node = node[int(part)]
-            elif isinstance(node, dict) and part in node:
+            elif is_object(node) and part in node:
                 node = node[part]
             else:
                 raise SchemaError(f"$ref {ref!r} at {place} points at nothing")
@@ -135,7 +136,7 @@ class Document:
     def _closest(self, options: list[Any], value: Any, loc: Parts, code: str, message: str) -> Iterator[ErrorDetails]:
         """The errors of the one alternative of the right type, or one error for all."""
         kind = kind_of(value)
-        typed = [option for option in options if isinstance(option, dict) and kind in kinds_of(self, option)]
+        typed = [option for option in options if is_object(option) and kind in kinds_of(self, option)]
         if len(typed) == 1:
             yield from self.errors(typed[0], value, loc)
         else:
@@ -176,7 +177,9 @@ class Document:
                 if other not in value:
                     yield _error("missing", f"Field required where {key!r} is given", (*loc, other), value)
         if size < node.get("minProperties", 0):
-            yield _error("too_short", f"Object should have at least {node['minProperties']} keys, not {size}", loc, value)
+            yield _error(
+                "too_short", f"Object should have at least {node['minProperties']} keys, not {size}", loc, value
+            )
         if size > node.get("maxProperties", size):
             yield _error("too_long", f"Object should have at most {node['maxProperties']} keys, not {size}", loc, value)
         properties = node.get("properties", {})
@@ -265,7 +268,7 @@ def _is_type(value: Any, kind: str, name: str) -> bool:
 def kinds_of(document: Document, node: Any, seen: frozenset[str] = frozenset()) -> frozenset[str]:
     """The JSON kinds that `type`, `const`, `enum` and the combinations of a node leave."""
     kinds = frozenset({"string", "number", "boolean", "null", "object", "array"})
-    if not isinstance(node, dict):
+    if not is_object(node):
         return kinds
     wanted = node.get("type")
     if wanted is not None:
@@ -287,7 +290,7 @@ def kinds_of(document: Document, node: Any, seen: frozenset[str] = frozenset()) 
 def items_of(node: Node) -> tuple[list[Any], Any]:
     """The schemas of an array's first items, and the one of the rest (None: not said)."""
     items = node.get("items")
-    if isinstance(items, list):  # draft 7
+    if is_array(items):  # draft 7
         return items, node.get("additionalItems")
     return node.get("prefixItems", []), items
 
@@ -309,8 +312,8 @@ def _nodes(node: Any) -> Iterator[Node]:
     work = [node]
     while work:
         item = work.pop()
-        if isinstance(item, dict):
+        if is_object(item):
             yield item
             work.extend(item.values())
-        elif isinstance(item, list):
+        elif is_array(item):
             work.extend(item)

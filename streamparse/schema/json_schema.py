@@ -9,7 +9,7 @@ import regex
 
 from ..errors import SchemaError
 from .json_check import TYPES, Document, Node, compiled, items_of, kinds_of, same
-from .shape import Check, Items, Kind, Lazy, Members, Property, Shape, Tag, kind_of, union
+from .shape import Check, Items, Kind, Lazy, Members, Property, Shape, Tag, is_array, is_object, kind_of, union
 
 
 class JsonSchema(dict[str, Any]):
@@ -30,15 +30,18 @@ _COMBINING = frozenset(
 )
 _LOCAL = frozenset(
     {
-        "type", "const", "enum", "properties", "additionalProperties", "items", "additionalItems", "prefixItems", "required", "pattern",
-        "dependentRequired", "uniqueItems", *_COUNTS, *_BOUNDS,
+        "type", "const", "enum", "properties", "additionalProperties", "items", "additionalItems", "prefixItems",
+        "required", "pattern", "dependentRequired", "uniqueItems", *_COUNTS, *_BOUNDS,
     }
 )  # fmt: skip
 _HELD_FORMATS = frozenset({"date", "date-time", "time", "duration", "uuid"})
 
 
 def shape_of(schema: Node) -> Shape:
-    """The shape of a JSON Schema. Raises `SchemaError` where it is not one, contradicts itself, or needs what is not supported."""
+    """The shape of a JSON Schema.
+
+    Raises `SchemaError` where it is not one, contradicts itself, or needs what is not supported.
+    """
     document = Document(schema)
     for place, node in _walk(schema):
         _verify(document, node, place)
@@ -54,23 +57,21 @@ def _walk(schema: Any) -> Iterator[tuple[str, Any]]:
     while work:
         place, node = work.pop()
         yield place, node
-        if not isinstance(node, dict):
+        if not is_object(node):
             continue
-        for word in _ONE:
-            if word in node and not isinstance(node[word], list):
-                work.append((f"{place}/{word}", node[word]))
+        work.extend((f"{place}/{word}", node[word]) for word in _ONE if word in node and not is_array(node[word]))
         for word in (*_LIST, "items"):
-            if isinstance(node.get(word), list):
+            if is_array(node.get(word)):
                 work.extend((f"{place}/{word}/{at}", part) for at, part in enumerate(node[word]))
         for word in _MAPPING:
-            if isinstance(node.get(word), dict):
+            if is_object(node.get(word)):
                 work.extend((f"{place}/{word}/{key}", part) for key, part in node[word].items())
 
 
 def _verify(document: Document, node: Any, place: str) -> None:
     if isinstance(node, bool):
         return
-    if not isinstance(node, dict):
+    if not is_object(node):
         raise SchemaError(f"JSON Schema at {place}: a schema is an object or a boolean, got {type(node).__name__}")
 
     def wrong(message: str) -> SchemaError:
@@ -84,20 +85,20 @@ def _verify(document: Document, node: Any, place: str) -> None:
             raise wrong("$ref must be a string")
         target = document.target(node["$ref"], place)
         chain = {node["$ref"]}
-        while isinstance(target, dict) and "$ref" in target:
+        while is_object(target) and "$ref" in target:
             if target["$ref"] in chain:
                 raise wrong(f"$ref {node['$ref']!r} points at itself")
             chain.add(target["$ref"])
             target = document.target(target["$ref"], place)
     wanted = node.get("type")
     names = [wanted] if isinstance(wanted, str) else wanted
-    if names is not None and not (isinstance(names, list) and names and all(isinstance(n, str) and n in TYPES for n in names)):
+    if names is not None and not (is_array(names) and names and all(isinstance(n, str) and n in TYPES for n in names)):
         raise wrong(f"unknown type {wanted!r}, expected {', '.join(sorted(TYPES))}")
     for word in _LIST:
-        if word in node and (not isinstance(node[word], list) or not node[word]):
+        if word in node and (not is_array(node[word]) or not node[word]):
             raise wrong(f"{word} must be a list of schemas that is not empty")
     for word in _MAPPING:
-        if word in node and not isinstance(node[word], dict):
+        if word in node and not is_object(node[word]):
             raise wrong(f"{word} must be an object")
     for word in _COUNTS:
         if word in node and not (isinstance(node[word], int) and not isinstance(node[word], bool) and node[word] >= 0):
@@ -105,19 +106,29 @@ def _verify(document: Document, node: Any, place: str) -> None:
     for word in _BOUNDS:
         if word in node and (isinstance(node[word], bool) or not isinstance(node[word], (int, float))):
             raise wrong(f"{word} must be a number, got {node[word]!r}")
-    for low, high in (("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties"), ("minimum", "maximum")):
+    for low, high in (
+        ("minLength", "maxLength"),
+        ("minItems", "maxItems"),
+        ("minProperties", "maxProperties"),
+        ("minimum", "maximum"),
+    ):
         if low in node and high in node and node[low] > node[high]:
             raise wrong(f"{low} {node[low]} is above {high} {node[high]}: nothing can fit")
     if "multipleOf" in node and node["multipleOf"] <= 0:
         raise wrong("multipleOf must be above 0")
     required = node.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(key, str) for key in required):
+    if not is_array(required) or not all(isinstance(key, str) for key in required):
         raise wrong("required must be a list of keys")
-    if node.get("additionalProperties") is False and not node.get("patternProperties") and "$ref" not in node and "allOf" not in node:
+    if (
+        node.get("additionalProperties") is False
+        and not node.get("patternProperties")
+        and "$ref" not in node
+        and "allOf" not in node
+    ):
         for key in required:
             if key not in node.get("properties", {}):
                 raise wrong(f"{key!r} is required, but additionalProperties forbids it")
-    if "enum" in node and (not isinstance(node["enum"], list) or not node["enum"]):
+    if "enum" in node and (not is_array(node["enum"]) or not node["enum"]):
         raise wrong("enum must be a list that is not empty")
     if "const" in node and "enum" in node and not any(same(member, node["const"]) for member in node["enum"]):
         raise wrong("const is not one of enum: nothing can fit")
@@ -143,7 +154,7 @@ class _Compiler:
 
     def shape(self, node: Any) -> Shape:
         check = self.document.check(node, deep=True)
-        if not isinstance(node, dict):
+        if not is_object(node):
             return Shape(title="any" if node else "nothing", check=check)
         words = node.keys() & (_COMBINING | _LOCAL)
         if "$ref" in node and not words:
@@ -193,16 +204,18 @@ class _Compiler:
         extra = node.get("additionalProperties")
         return Members(
             fields=tuple(fields),
-            extra=self.shape(extra) if isinstance(extra, dict) else None,
+            extra=self.shape(extra) if is_object(extra) else None,
             forbid_extra=extra is False,
-            patterns=tuple((compiled(text), self.shape(part)) for text, part in node.get("patternProperties", {}).items()),
+            patterns=tuple(
+                (compiled(text), self.shape(part)) for text, part in node.get("patternProperties", {}).items()
+            ),
         )
 
     def _items(self, node: Node) -> Items:
         prefix, rest = items_of(node)
         return Items(
             prefix=tuple(self.shape(part) for part in prefix),
-            rest=self.shape(rest) if isinstance(rest, dict) else None,
+            rest=self.shape(rest) if is_object(rest) else None,
             closed=rest is False,
         )
 
@@ -214,15 +227,21 @@ class _Compiler:
     def _tag(self, parts: list[Any]) -> Tag | None:
         """The key whose constant tells the alternatives apart: each has it, requires it, and no two share a value."""
         nodes = [self._target(part) for part in parts]
-        if any(not isinstance(node, dict) or node.get("type") != "object" for node in nodes):
+        if any(not is_object(node) or node.get("type") != "object" for node in nodes):
             return None
         for key in nodes[0].get("required", ()):
             choices: dict[Any, int] = {}
             total = 0
             for index, node in enumerate(nodes):
                 member = self._target(node.get("properties", {}).get(key))
-                values = [] if not isinstance(member, dict) else [member["const"]] if "const" in member else member.get("enum", [])
-                if key not in node.get("required", ()) or not values or not all(isinstance(value, str) for value in values):
+                values = (
+                    [] if not is_object(member) else [member["const"]] if "const" in member else member.get("enum", [])
+                )
+                if (
+                    key not in node.get("required", ())
+                    or not values
+                    or not all(isinstance(value, str) for value in values)
+                ):
                     break
                 total += len(values)
                 choices.update(dict.fromkeys(values, index))
@@ -232,7 +251,7 @@ class _Compiler:
         return None
 
     def _target(self, node: Any) -> Any:
-        while isinstance(node, dict) and "$ref" in node:
+        while is_object(node) and "$ref" in node:
             node = self.document.target(node["$ref"])
         return node
 

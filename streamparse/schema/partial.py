@@ -1,10 +1,12 @@
 """Partial[Model]: an instance whose fields may not be there yet.
 
-`Partial[Ticket]` is, for a type checker, `Ticket | PartialModel`: every attribute of `Ticket` is seen with its own type or None, and an
-attribute that `Ticket` does not have is an error. `isinstance(p, Ticket)` tells whether the ticket is complete and valid: a closed value is
-the real instance, an open one an instance of the class `Partial[Ticket]`, which has the same attributes and none of the validators.
+`Partial[Ticket]` is, for a type checker, `Ticket | PartialModel`: every attribute of `Ticket` is seen with its own type
+or None, and an attribute that `Ticket` does not have is an error. `isinstance(p, Ticket)` tells whether the ticket is
+complete and valid: a closed value is the real instance, an open one an instance of the class `Partial[Ticket]`, which
+has the same attributes and none of the validators.
 
-A nested model is seen as `User | None`. It may be partial too: `as_partial(p.user)` has the checker look at it that way.
+A nested model is seen as `User | None`. It may be partial too: `as_partial(p.user)` has the checker look at it that
+way.
 """
 
 from __future__ import annotations
@@ -14,11 +16,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_serializer
-from typing_extensions import TypeAlias
 
 from ..errors import UsageError
 from .shape import Default, Property, Shape
@@ -60,7 +61,7 @@ class _PartialRoot(PartialModel):
 
 
 if TYPE_CHECKING:
-    Partial: TypeAlias = Union[T, PartialModel]
+    Partial: TypeAlias = T | PartialModel
 else:
 
     class Partial:
@@ -78,7 +79,7 @@ def as_partial(value: T) -> Partial[T]:
 
 
 def _has_fields(model: Any) -> bool:
-    return isinstance(model, type) and (issubclass(model, BaseModel) or is_dataclass(model))
+    return isinstance(model, type) and (issubclass(model, BaseModel) or is_dataclass(cast("Any", model)))
 
 
 _classes: WeakKeyDictionary[type, type[PartialModel]] = WeakKeyDictionary()
@@ -124,8 +125,8 @@ HIDDEN = _Hidden()
 def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any]) -> Any:
     """An open object as it is shown: a partial instance, or a dict. `values` are the members that can be shown, by key.
 
-    `defaults` keeps the defaults that were made for this object, so that a factory runs once. Returns `HIDDEN` while a field marked
-    `Required` is not there.
+    `defaults` keeps the defaults that were made for this object, so that a factory runs once. Returns `HIDDEN` while a
+    field marked `Required` is not there.
     """
     if shape.members is None:
         return dict(values)
@@ -169,9 +170,9 @@ def _value(prop: Property, values: dict[str, Any]) -> Any:
 def _make(default: Default) -> Any:
     if default.factory is not None:
         return _call(default.factory)
-    value = default.value
+    value: Any = default.value
     # As pydantic does: what can be changed is copied, so that no two instances share it.
-    return copy.deepcopy(value) if isinstance(value, (list, dict, set, bytearray)) or type(value).__hash__ is None else value
+    return copy.deepcopy(value) if type(value).__hash__ is None else value
 
 
 def _call(factory: Callable[[], Any]) -> Any:

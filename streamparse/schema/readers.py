@@ -10,7 +10,8 @@
     for item in reader.feed(events):
         item.index, item.value, item.error
 
-Both take the public events, from the first on, in order; where they come from (a parser, a replay, the wire) does not matter.
+Both take the public events, from the first on, in order; where they come from (a parser, a replay, the wire) does not
+matter.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ T = TypeVar("T")
 class PartialBuilder(Generic[T]):
     """Partial instances of an output specification.
 
-    A closed value is its typed value (a nested model that is complete and valid is the real instance), an open string its text so far if
-    the field is text, everything else is not there yet: None, or the field's default. No validator sees a value that is not closed.
-    `feed` costs O(1) an event, `snapshot` what the open values (from the root to the growing field) cost; closed values are shared between
-    snapshots, so do not change them.
+    A closed value is its typed value (a nested model that is complete and valid is the real instance), an open string
+    its text so far if the field is text, everything else is not there yet: None, or the field's default. No validator
+    sees a value that is not closed. `feed` costs O(1) an event, `snapshot` what the open values (from the root to the
+    growing field) cost; closed values are shared between snapshots, so do not change them.
     """
 
     @overload
@@ -73,7 +74,10 @@ class PartialBuilder(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """One element of a list. Either `value` is the validated instance, or `error` says what does not fit; `raw` is the JSON value."""
+    """One element of a list.
+
+    Either `value` is the validated instance, or `error` says what does not fit; `raw` is the JSON value.
+    """
 
     index: int
     path: str
@@ -109,7 +113,11 @@ class ItemsReader(Generic[T]):
 
     def feed(self, events: Iterable[StreamingData]) -> list[Item[T]]:
         """The elements that these events close."""
-        return [self._item(event.parts, event.value) for event in events if event.event_type == "done" and self.pattern.matches(event.parts)]
+        return [
+            self._item(event.parts, event.value)
+            for event in events
+            if event.event_type == "done" and self.pattern.matches(event.parts)
+        ]
 
     def _item(self, parts: Parts, raw: Any) -> Item[T]:
         index = next((part for part in reversed(parts) if isinstance(part, int)), 0)

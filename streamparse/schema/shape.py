@@ -1,8 +1,9 @@
 """Shape: an output specification as a tree that is walked beside the parser, by path part.
 
-A `Shape` says what may stand at one place: which JSON kinds, which keys or items, whether the value is shown while it grows, and how it is
-checked. `resolve(kind)` gives the shape for a value whose JSON kind is known (it takes unions apart), `child(part)` the one of a member.
-Children are made when they are asked for, so recursive models are no problem. A shape never changes after it was made.
+A `Shape` says what may stand at one place: which JSON kinds, which keys or items, whether the value is shown while it
+grows, and how it is checked. `resolve(kind)` gives the shape for a value whose JSON kind is known (it takes unions
+apart), `child(part)` the one of a member. Children are made when they are asked for, so recursive models are no
+problem. A shape never changes after it was made.
 
 This module knows neither pydantic nor JSON Schema; `core` and `json_schema` make shapes from them.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeGuard, TypeVar
 
 from ..paths import Part
 
@@ -37,7 +38,10 @@ class Checked(NamedTuple):
 
 
 class Check(Protocol):
-    """Checks one JSON value. `context` is the field's name and the typed values of the fields defined before it, where one needs them."""
+    """Checks one JSON value.
+
+    `context` is the field's name and the typed values of the fields defined before it, where one needs them.
+    """
 
     def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
         """The typed value or the errors."""
@@ -66,22 +70,31 @@ class Lazy(Generic[T]):
 
 
 class Default(NamedTuple):
-    """What a missing field gets: a value, or a factory that makes one. `factory` None and `known` False: it cannot be told yet."""
+    """What a missing field gets: a value, or a factory that makes one.
+
+    `factory` None and `known` False: it cannot be told yet.
+    """
 
     known: bool = False
     value: Any = None
     factory: Callable[[], Any] | None = None
 
 
+NO_DEFAULT = Default()
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Property:
-    """One field of an object. `name` is the attribute, `keys` the JSON keys that fill it, `index` its place in the definition."""
+    """One field of an object.
+
+    `name` is the attribute, `keys` the JSON keys that fill it, `index` its place in the definition.
+    """
 
     name: str
     keys: tuple[str, ...]
     shape: Shape
     required: bool = False
-    default: Default = Default()
+    default: Default = NO_DEFAULT
     index: int = 0
     needs_context: bool = False
 
@@ -111,7 +124,9 @@ class Members:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Items:
-    """What an array may hold: `prefix` by position, then `rest` (None: nothing is said; `closed`: nothing may follow)."""
+    """What an array may hold: `prefix` by position, then `rest` (None: nothing is said; `closed`: nothing may
+    follow).
+    """
 
     prefix: tuple[Shape, ...] = ()
     rest: Shape | None = None
@@ -142,7 +157,10 @@ class Shape:
     check: Check = accept
     """Checks the whole JSON value."""
     compose: Check | None = accept
-    """Makes the container from its children's typed values (its own constraints and validators only). None: only `check` can."""
+    """Makes the container from its children's typed values (its own constraints and validators only).
+
+    None: only `check` can.
+    """
     structure: Check | None = None
     """Checks an object's keys only: missing and forbidden ones."""
     facts: Check | None = None
@@ -218,7 +236,9 @@ class Shape:
 
     def _child(self, part: Part) -> Shape | None:
         if self.options:
-            return _either([option.resolve("object" if isinstance(part, str) else "array").child(part) for option in self.options])
+            return _either(
+                [option.resolve("object" if isinstance(part, str) else "array").child(part) for option in self.options]
+            )
         if isinstance(part, str):
             if self.members is None:
                 return None
@@ -241,7 +261,11 @@ class Shape:
             if self.members is None:
                 return False
             members = self.members.get()
-            return members.forbid_extra and part not in members.by_key and not any(p.search(part) for p, _ in members.patterns)
+            return (
+                members.forbid_extra
+                and part not in members.by_key
+                and not any(p.search(part) for p, _ in members.patterns)
+            )
         if self.items is None:
             return False
         items = self.items.get()
@@ -270,7 +294,9 @@ def union(title: str, options: list[Shape], check: Check, **facts: Any) -> Shape
         facts=lone.facts if lone else (_first_facts(strings) if every else None),
         choices=frozenset[str]().union(*(option.choices or () for option in strings)) if every else None,
         pattern=lone.pattern if lone else None,
-        max_length=lone.max_length if lone else (max(n or 0 for n in lengths) if strings and None not in lengths else None),
+        max_length=lone.max_length
+        if lone
+        else (max(n or 0 for n in lengths) if strings and None not in lengths else None),
         options=tuple(options),
         **facts,
     )
@@ -298,18 +324,20 @@ def many(shape: Shape) -> Shape:
 
 
 def fits(shape: Shape, data: Any) -> bool:
-    """True where a document looks like what is wanted: its kind is allowed, and of an object's keys none that is required is missing and
-    (where the shape has fields at all) at least one is known. Values are not looked at, but for a discriminator."""
+    """True where a document looks like what is wanted: its kind is allowed, and of an object's keys none that is
+    required is missing and (where the shape has fields at all) at least one is known. Values are not looked at, but for
+    a discriminator.
+    """
     kind = kind_of(data)
     if kind not in shape.kinds:
         return False
     shape = shape.resolve(kind)
     if shape.options:
-        if shape.tag is not None and isinstance(data, dict):
+        if shape.tag is not None and is_object(data):
             chosen = next((shape.choose(data[key]) for key in shape.tag.keys if key in data), None)
             return chosen is not None and fits(chosen, data)
         return any(fits(option, data) for option in shape.options)
-    if shape.members is None or not isinstance(data, dict):
+    if shape.members is None or not is_object(data):
         return True
     members = shape.members.get()
     if not members.fields:
@@ -319,15 +347,25 @@ def fits(shape: Shape, data: Any) -> bool:
     return any(key in data for key in members.by_key)
 
 
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
+
+
 def kind_of(value: Any) -> Kind:
     """The JSON kind of a parsed value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "boolean"
-    if isinstance(value, dict):
+    if is_object(value):
         return "object"
-    if isinstance(value, list):
+    if is_array(value):
         return "array"
     # A number may be kept as a `str` subclass (number="lexeme"), so exactly `str` is asked for.
     return "string" if type(value) is str else "number"

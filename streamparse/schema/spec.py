@@ -1,18 +1,20 @@
 """Output: what the caller wants the model's answer to be, in any of the ways it can be said.
 
 * a pydantic model, a dataclass, a TypedDict, any annotation that pydantic's `TypeAdapter` accepts, or a `TypeAdapter`;
-* a dict or list specification: `{"title": (str, "Short title", True), "tips": [{"text": (str, "One tip", "not_null")}]}`;
+* a dict or list specification: `{"title": (str, "Short title", True), "tips": [{"text": (str, "One tip",
+"not_null")}]}`;
 * `JsonSchema({...})`.
 
-In a dict specification a leaf is a type, or `(type, description, ensure)`. `ensure` True: the key must be there; `"not_null"`: and must not
-be null. A leaf that is not ensured may be missing or null. The type may be a name (`"string"`, `"int"`), an annotation, or a nested
-specification. Keys that are not listed are kept. `[leaf]` is a list of such leaves.
+In a dict specification a leaf is a type, or `(type, description, ensure)`. `ensure` True: the key must be there;
+`"not_null"`: and must not be null. A leaf that is not ensured may be missing or null. The type may be a name
+(`"string"`, `"int"`), an annotation, or a nested specification. Keys that are not listed are kept. `[leaf]` is a list
+of such leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Optional, cast
+from typing import Annotated, Any, Optional, TypeGuard, cast
 
 from pydantic import ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
@@ -24,22 +26,25 @@ from ..paths import Part, Parts, format_path
 from . import core, json_schema
 from .json_schema import JsonSchema
 from .markers import Ensured
-from .shape import ErrorDetails, Members, Shape, kind_of
+from .shape import ErrorDetails, Members, Shape, is_array, is_object, kind_of
 
 TYPE_NAMES: dict[str, Any] = {
-    "any": Any, "array": list, "bool": bool, "boolean": bool, "dict": dict, "float": float, "int": int, "integer": int, "list": list,
-    "number": float, "object": dict, "str": str, "string": str,
+    "any": Any, "array": list, "bool": bool, "boolean": bool, "dict": dict, "float": float, "int": int, "integer": int,
+    "list": list, "number": float, "object": dict, "str": str, "string": str,
 }  # fmt: skip
 """Names that a dict specification may give instead of a type (any case)."""
 
 
 class Output:
-    """A compiled output specification: `shape` to walk, `validate` for the final data, `json_schema` for the model's service.
+    """A compiled output specification: `shape` to walk, `validate` for the final data, `json_schema` for the model's
+    service.
 
     `spec` is what was given. Pickles by it.
     """
 
-    def __init__(self, spec: Any, shape: Shape, adapter: TypeAdapter[Any] | None, describing: TypeAdapter[Any] | None) -> None:
+    def __init__(
+        self, spec: Any, shape: Shape, adapter: TypeAdapter[Any] | None, describing: TypeAdapter[Any] | None
+    ) -> None:
         self.spec = spec
         self.shape = shape
         self._adapter = adapter
@@ -104,7 +109,7 @@ def _compile(spec: Any) -> Output:
     if isinstance(spec, JsonSchema):
         return Output(spec, json_schema.shape_of(spec), None, None)
     if isinstance(spec, TypeAdapter):
-        adapter = cast("TypeAdapter[Any]", spec)
+        adapter: TypeAdapter[Any] = cast("Any", spec)
         return Output(adapter, core.shape_of(cast("dict[str, Any]", adapter.core_schema)), adapter, adapter)
     if isinstance(spec, (dict, list, tuple)):
         _refuse_json_schema(cast("Any", spec))
@@ -118,46 +123,68 @@ def _adapter(annotation: Any) -> tuple[TypeAdapter[Any], Shape]:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         return adapter, core.shape_of(cast("dict[str, Any]", adapter.core_schema))
-    except (PydanticUserError, PydanticSchemaGenerationError, PydanticUndefinedAnnotation, CoreSchemaError, NameError, TypeError) as error:
+    except (
+        PydanticUserError,
+        PydanticSchemaGenerationError,
+        PydanticUndefinedAnnotation,
+        CoreSchemaError,
+        NameError,
+        TypeError,
+    ) as error:
         raise SchemaError(
             f"output {annotation!r} cannot be used: {error}",
-            hint="Give a pydantic model, a dataclass, a TypedDict, an annotation, a dict or list specification, or JsonSchema({...}).",
+            hint="Give a pydantic model, a dataclass, a TypedDict, an annotation, a dict or list specification,"
+            " or JsonSchema({...}).",
         ) from error
 
 
 def _refuse_json_schema(spec: Any) -> None:
-    if isinstance(spec, dict) and (
-        "$schema" in spec or "$ref" in spec or "$defs" in spec or (isinstance(spec.get("type"), str) and ("properties" in spec or "items" in spec))
+    if is_object(spec) and (
+        "$schema" in spec
+        or "$ref" in spec
+        or "$defs" in spec
+        or (isinstance(spec.get("type"), str) and ("properties" in spec or "items" in spec))
     ):
-        raise SchemaError("output looks like a JSON Schema, but is a plain dict", hint="Write output=JsonSchema({...}).")
+        raise SchemaError(
+            "output looks like a JSON Schema, but is a plain dict", hint="Write output=JsonSchema({...})."
+        )
 
 
 def _annotation(spec: Any, place: str, *, lenient: bool) -> Any:
-    """A specification as an annotation. `lenient`: what is not ensured to be non-null may be null (the JSON Schema does not say so)."""
+    """A specification as an annotation.
+
+    `lenient`: what is not ensured to be non-null may be null (the JSON Schema does not say so).
+    """
     kind, description, ensure = _leaf(spec, place)
     if isinstance(kind, str):
         if kind.lower() not in TYPE_NAMES:
             raise SchemaError(f"unknown type {kind!r} at {place}", expected=", ".join(sorted(TYPE_NAMES)))
         kind = TYPE_NAMES[kind.lower()]
-    elif isinstance(kind, dict):
-        kind = _typed_dict(cast("dict[Any, Any]", kind), place, lenient=lenient)
-    elif isinstance(kind, list):
-        items = cast("list[Any]", kind)
+    elif is_object(kind):
+        kind = _typed_dict(kind, place, lenient=lenient)
+    elif is_array(kind):
+        items = kind
         if len(items) != 1:
-            raise SchemaError(f"the list at {place} must hold one specification, for all its items; it holds {len(items)}")
+            raise SchemaError(
+                f"the list at {place} must hold one specification, for all its items; it holds {len(items)}"
+            )
         kind = list[_annotation(items[0], f"{place}[*]", lenient=lenient)]  # type: ignore[misc]
     if lenient and ensure != "not_null" and place != "output":
-        kind = Optional[kind]
+        kind = Optional[kind]  # noqa: UP045  # `|` is not known to everything that may stand here
     extras = ([Field(description=description)] if description else []) + ([Ensured(ensure)] if ensure else [])
     for extra in extras:
         kind = Annotated[kind, extra]
     return kind
 
 
+def _is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(value, tuple)
+
+
 def _leaf(spec: Any, place: str) -> tuple[Any, str | None, str | None]:
-    if not isinstance(spec, tuple):
+    if not _is_tuple(spec):
         return spec, None, None
-    leaf = cast("tuple[Any, ...]", spec)
+    leaf = spec
     if not 1 <= len(leaf) <= 3:
         raise SchemaError(f"the leaf at {place} must be (type, description, ensure), got {len(leaf)} values")
     kind, description, ensure = (*leaf, None, None)[:3]
@@ -173,10 +200,15 @@ def _typed_dict(spec: dict[Any, Any], place: str, *, lenient: bool) -> Any:
     for key, value in spec.items():
         if not isinstance(key, str):
             raise SchemaError(f"keys at {place} must be str, got {key!r}")
-        inside = format_path((key,)) if place == "output" else f"{place}{'' if format_path((key,)).startswith('[') else '.'}{format_path((key,))}"
+        inside = (
+            format_path((key,))
+            if place == "output"
+            else f"{place}{'' if format_path((key,)).startswith('[') else '.'}{format_path((key,))}"
+        )
         annotation = _annotation(value, inside, lenient=lenient)
         fields[key] = Required[annotation] if _is_ensured(value) else NotRequired[annotation]
-    made: Any = TypedDict("object", fields)  # type: ignore[operator]
+    make: Any = TypedDict  # for a type checker it takes literals only
+    made = make("object", fields)
     made.__pydantic_config__ = ConfigDict(extra="allow") if lenient else ConfigDict()
     return made
 
@@ -186,15 +218,15 @@ def _is_ensured(spec: Any) -> bool:
     work = [spec]
     while work:
         node = work.pop()
-        if isinstance(node, tuple):
-            leaf = cast("tuple[Any, ...]", node)
+        if _is_tuple(node):
+            leaf = node
             if len(leaf) == 3 and leaf[2]:
                 return True
             work.append(leaf[0] if leaf else None)
-        elif isinstance(node, dict):
-            work.extend(cast("dict[Any, Any]", node).values())
-        elif isinstance(node, list):
-            work.extend(cast("list[Any]", node))
+        elif is_object(node):
+            work.extend(node.values())
+        elif is_array(node):
+            work.extend(node)
     return False
 
 
@@ -209,12 +241,16 @@ def _missing(shape: Shape, data: Any) -> list[Parts]:
             continue
         shape = _chosen(shape.resolve(kind_of(value)), value)
         steps: list[tuple[Part, Any]] = []
-        if isinstance(value, dict):
+        if is_object(value):
             members = shape.members.get() if shape.members else Members()
-            found.extend((*parts, prop.keys[0]) for prop in members.fields if prop.required and not any(key in value for key in prop.keys))
-            steps = list(cast("dict[str, Any]", value).items())
-        elif isinstance(value, list):
-            steps = list(enumerate(cast("list[Any]", value)))
+            found.extend(
+                (*parts, prop.keys[0])
+                for prop in members.fields
+                if prop.required and not any(key in value for key in prop.keys)
+            )
+            steps = list(value.items())
+        elif is_array(value):
+            steps = list(enumerate(value))
         for part, item in reversed(steps):
             inside = shape.child(part)
             if inside is not None:
@@ -223,7 +259,7 @@ def _missing(shape: Shape, data: Any) -> list[Parts]:
 
 
 def _chosen(shape: Shape, value: Any) -> Shape:
-    if shape.tag is not None and isinstance(value, dict):
+    if shape.tag is not None and is_object(value):
         for key in shape.tag.keys:
             if key in value:
                 return shape.choose(value[key]) or shape

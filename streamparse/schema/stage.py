@@ -2,9 +2,11 @@
 
 Events in, events out; it adds and takes away nothing but this:
 
-* held values: a string that means something only as a whole (a date, a literal, ...) is sent as one delta just before its `done`; a value
+* held values: a string that means something only as a whole (a date, a literal, ...) is sent as one delta just before
+its `done`; a value
   marked `Hold`, and an object that waits for a `Required` field, is sent when it can be shown;
-* double encoding: where only an object or array can be right and a string comes that holds one, the events of what is inside take its
+* double encoding: where only an object or array can be right and a string comes that holds one, the events of what is
+inside take its
   place, and the value in the tree;
 * `start` events, which the stage needs and the caller may not want.
 
@@ -41,7 +43,9 @@ def field_of(event: StreamingData) -> Field:
 
 
 class _Inner:
-    """A string that may hold JSON, the machine that reads what is inside, and the machine (`owner`, from `base` on) it stands in."""
+    """A string that may hold JSON, the machine that reads what is inside, and the machine (`owner`, from `base` on) it
+    stands in.
+    """
 
     __slots__ = ("base", "deltas", "field", "machine", "node", "offset", "owner", "started")
 
@@ -58,7 +62,9 @@ class _Inner:
 
 
 class _Buffer:
-    """Events kept back: until `node` is closed (`waits` None), or until all of `waits` (keys of its `Required` fields) can be shown."""
+    """Events kept back: until `node` is closed (`waits` None), or until all of `waits` (keys of its `Required` fields)
+    can be shown.
+    """
 
     __slots__ = ("events", "node", "waits")
 
@@ -71,7 +77,8 @@ class _Buffer:
 class SchemaStage:
     """Follows the events of one parser. All parameters but `output` are those of the parser.
 
-    `documents_all`: the documents are items of one list. `machine` is the parser's: its tree is where an opened string is replaced.
+    `documents_all`: the documents are items of one list. `machine` is the parser's: its tree is where an opened string
+    is replaced.
     """
 
     def __init__(
@@ -91,11 +98,15 @@ class SchemaStage:
         self.invalid: list[Invalid] = []
         """What did not fit since the last `take_invalid`."""
         self.diagnostics: list[Diagnostic] = []
-        """`double_encoded`, one a string that was opened, and what its text needed. Line and column are 0: who has the text fills them in."""
+        """`double_encoded`, one a string that was opened, and what its text needed.
+
+        Line and column are 0: who has the text fills them in.
+        """
         self.count = 0
         """Events given out so far."""
         self._machine = machine
-        # What is inside a string was written by the same model, with the escapes of one level: raw line ends are to be expected.
+        # What is inside a string was written by the same model, with the escapes of one level: raw line ends are to be
+        # expected.
         self._inner_dialect = _INSIDE if dialect.tolerances else dialect
         self._limits = limits
         self._number = number
@@ -115,7 +126,8 @@ class SchemaStage:
         if documents_all:
             self.tree.open("", "array")
 
-    # ------------------------------------------------------------------------------------------------------------------ events
+    # ------------------------------------------------------------------------------------------------------------------
+    # events
 
     def feed(self, events: list[StreamingData]) -> list[StreamingData]:
         """Take the machine's events (with `start` events); return those that are to be seen."""
@@ -246,7 +258,8 @@ class SchemaStage:
         found, self.invalid = self.invalid, []
         return found
 
-    # ------------------------------------------------------------------------------------------------------------------ holding
+    # ------------------------------------------------------------------------------------------------------------------
+    # holding
 
     def _emit(self, event: StreamingData) -> None:
         if not self._buffers:
@@ -269,7 +282,8 @@ class SchemaStage:
         for event in events:
             self._emit(event)
 
-    # ------------------------------------------------------------------------------------------------------------------ double encoding
+    # ------------------------------------------------------------------------------------------------------------------
+    # double encoding
 
     def _inner(self, event: StreamingData, node: Node, level: int) -> _Inner:
         field = field_of(event)
@@ -302,7 +316,10 @@ class SchemaStage:
                 delta = delta.lstrip(_SPACE)
                 if not delta:
                     return
-                if not (delta[0] == "{" and "object" in inner.node.shape.kinds or delta[0] == "[" and "array" in inner.node.shape.kinds):
+                if not (
+                    (delta[0] == "{" and "object" in inner.node.shape.kinds)
+                    or (delta[0] == "[" and "array" in inner.node.shape.kinds)
+                ):
                     self._give_up(level, event.value)
                     return
                 inner.started = True
@@ -373,12 +390,13 @@ class SchemaStage:
 
     def _note(self, inner: _Inner) -> None:
         path = format_path(inner.node.parts)
-        place = {"offset": inner.offset, "line": 0, "column": 0}
-        self.diagnostics.append(Diagnostic("double_encoded", DIAGNOSTIC_CODES["double_encoded"], path=path, **place))
+        at = inner.offset
+        self.diagnostics.append(Diagnostic("double_encoded", DIAGNOSTIC_CODES["double_encoded"], at, 0, 0, path))
         # Places inside the string are of no use to a reader of the text: the string's own is given.
-        self.diagnostics.extend(item._replace(**place) for item in inner.machine.diagnostics)
+        self.diagnostics.extend(item._replace(offset=at, line=0, column=0) for item in inner.machine.diagnostics)
 
-    # ------------------------------------------------------------------------------------------------------------------ the tree
+    # ------------------------------------------------------------------------------------------------------------------
+    # the tree
 
     def root(self, value: Any) -> Any:
         """The data, of what the machine's `tree` gives: strings that were opened are replaced."""
@@ -387,7 +405,9 @@ class SchemaStage:
         return self._patched(self._machine, value) if self._cuts else value
 
     def overlay(self, value: Any) -> Any:
-        """`value` - a copy of the machine's tree that may be changed - with what is inside the string that is being read now."""
+        """`value` - a copy of the machine's tree that may be changed - with what is inside the string that is being
+        read now.
+        """
         found: Any = None
         steps: Parts = ()
         for inner in reversed(self._inners):

@@ -1,9 +1,9 @@
 """TypedTree: the document's values as their types, built from the events as they come.
 
-Rules. A value is checked once, when it closes, and never before. A container is made from its typed children; where that is not possible
-(code of the model's runs first, a union that only the whole value decides) it is checked whole, and its children are not checked on their
-own. Only the open values - one chain from the root - are kept as nodes: what is closed is its typed value, so a snapshot costs what the
-open chain costs.
+Rules. A value is checked once, when it closes, and never before. A container is made from its typed children; where
+that is not possible (code of the model's runs first, a union that only the whole value decides) it is checked whole,
+and its children are not checked on their own. Only the open values - one chain from the root - are kept as nodes: what
+is closed is its typed value, so a snapshot costs what the open chain costs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Invalid:
     """A value that does not fit the output specification.
 
-    `errors` are pydantic's error details (`type`, `loc`, `msg`, `input`, `ctx`), `loc` counted from the root of the document. `value` is
-    what did not fit: of an `early` report the text so far, up to the character that made it wrong.
+    `errors` are pydantic's error details (`type`, `loc`, `msg`, `input`, `ctx`), `loc` counted from the root of the
+    document. `value` is what did not fit: of an `early` report the text so far, up to the character that made it wrong.
     """
 
     path: str
@@ -44,23 +44,35 @@ class Invalid:
 
     def to_error(self) -> SchemaError:
         """The error to raise for it (code `invalid_value`)."""
-        return SchemaError(f"{self.path or 'the answer'}: {self.message}", code="invalid_value", path=self.path, errors=self.errors)
+        return SchemaError(
+            f"{self.path or 'the answer'}: {self.message}", code="invalid_value", path=self.path, errors=self.errors
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps` as far as the document's own values are."""
         errors = [
-            {**error, "loc": list(error["loc"]), **({"ctx": {k: str(v) for k, v in error["ctx"].items()}} if "ctx" in error else {})}
+            {
+                **error,
+                "loc": list(error["loc"]),
+                **({"ctx": {k: str(v) for k, v in error["ctx"].items()}} if "ctx" in error else {}),
+            }
             for error in self.errors
         ]
-        return {"path": self.path, "parts": list(self.parts), "errors": errors, "value": self.value, "early": self.early}
+        return {
+            "path": self.path,
+            "parts": list(self.parts),
+            "errors": errors,
+            "value": self.value,
+            "early": self.early,
+        }
 
 
 class Node:
     """One open value, at `part` of `parent`."""
 
     __slots__ = (
-        "bad", "candidate", "chosen", "defaults", "failed", "given", "hold", "kind", "live", "parent", "part", "pieces", "settled", "shape",
-        "values", "waiting", "whole",
+        "bad", "candidate", "chosen", "defaults", "failed", "given", "hold", "kind", "live", "parent", "part", "pieces",
+        "settled", "shape", "values", "waiting", "whole",
     )  # fmt: skip
 
     def __init__(self, parent: Node | None, part: Part, kind: Kind, shape: Shape, *, live: bool) -> None:
@@ -143,7 +155,7 @@ class Node:
             return wrap_roots(self.shape, items)
         if self.kind != "object":
             return HIDDEN
-        values = self.values
+        values: dict[Any, Any] = self.values
         if inner is not HIDDEN:
             values = {**values, part: inner}
         shape = self.shape
@@ -190,9 +202,9 @@ def _candidates(shape: Shape, values: dict[str, Any]) -> list[int]:
 class TypedTree:
     """Follows the events of one document.
 
-    `feed(event)` takes public events; one who has the `start` events too may call `open` and `close` instead. What did not fit is appended
-    to `invalid`; the owner takes it from there. `check=False` builds without checking anything: values are shown as they are.
-    `documents_all`: the root is a list of documents.
+    `feed(event)` takes public events; one who has the `start` events too may call `open` and `close` instead. What did
+    not fit is appended to `invalid`; the owner takes it from there. `check=False` builds without checking anything:
+    values are shown as they are. `documents_all`: the root is a list of documents.
     """
 
     def __init__(self, output: Output, *, check: bool = True, documents_all: bool = False) -> None:
@@ -226,10 +238,14 @@ class TypedTree:
         elif kind == "done":
             parts = event.parts
             if event.kind in CONTAINERS:
-                node = self.reach(parts, cast("Kind", event.kind)) if len(self.chain) <= len(parts) else self.chain[-1]
+                node = self.reach(parts, event.kind) if len(self.chain) <= len(parts) else self.chain[-1]
             else:
                 leaf = self.leaf
-                node = leaf if leaf is not None and event.path == self._path else self.reach(parts, cast("Kind", event.kind))
+                node = (
+                    leaf
+                    if leaf is not None and event.path == self._path
+                    else self.reach(parts, cast("Kind", event.kind))
+                )
             self.close(node, event.value)
         elif kind == "start":
             self.reach(event.parts, cast("Kind", event.kind))
@@ -269,7 +285,8 @@ class TypedTree:
 
     def _wrong_kind(self, node: Node) -> None:
         """A value of a kind that cannot be right. The check has the last word: it may take more than the shape says."""
-        sample = {"string": "", "number": 0, "boolean": True, "null": None, "object": {}, "array": []}[node.kind]
+        samples: dict[Kind, Any] = {"string": "", "number": 0, "boolean": True, "null": None, "object": {}, "array": []}
+        sample = samples[node.kind]
         errors = node.shape.check(sample).errors
         if errors:
             self.fail(node, errors, sample)
@@ -320,7 +337,9 @@ class TypedTree:
         if parent.waiting:
             self._resume(parent)
 
-    def _finish(self, parent: Node, node: Node, value: Any, prop: Property | None, context: dict[str, Any] | None) -> None:
+    def _finish(
+        self, parent: Node, node: Node, value: Any, prop: Property | None, context: dict[str, Any] | None
+    ) -> None:
         checked = self._judge(node, value, None if context is None or prop is None else (prop.name, context))
         if checked.whole:
             parent.whole = True
@@ -347,7 +366,9 @@ class TypedTree:
                 if prop is None or all(field.name in parent.settled for field in fields if field.index < prop.index):
                     parent.waiting.remove(entry)
                     context = {field.name: parent.given[field.name] for field in fields if field.name in parent.given}
-                    earlier = {name: item for name, item in context.items() if prop is not None and _before(fields, name, prop)}
+                    earlier = {
+                        name: item for name, item in context.items() if prop is not None and _before(fields, name, prop)
+                    }
                     self._finish(parent, *entry, prop, earlier)
                     ready = True
                     break
@@ -379,9 +400,7 @@ class TypedTree:
         if node.failed:
             return Checked(None, ({"type": "reported"},))
         shape = node.shape
-        if node.kind not in CONTAINERS:
-            checked = shape.check(value, context)
-        elif node.waiting or node.whole or shape.compose is None:
+        if node.kind not in CONTAINERS or node.waiting or node.whole or shape.compose is None:
             checked = shape.check(value, context)
         elif node.bad:
             # Its own validators must not see it. What is wrong with its keys can still be told.
@@ -461,7 +480,6 @@ class TypedTree:
             if root.members is not None and root.members.get().model is not None and not root.hold:
                 return wrap_roots(root, present(root, {}, {}))
         return shown
-
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "shape"}

@@ -1,6 +1,7 @@
 """Generated pydantic models with data for them, and the stage run by hand.
 
-The data is written with the JSON Schema meaning of each type in mind, not with anything of ours: what fits is what pydantic says.
+The data is written with the JSON Schema meaning of each type in mind, not with anything of ours: what fits is what
+pydantic says.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from hypothesis import strategies as st
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from typing_extensions import TypedDict
 
 from streamparse import LLM, STRICT, Limits
@@ -79,7 +89,8 @@ class Made:
 def _shown(model: Any) -> str:
     if isinstance(model, type) and issubclass(model, BaseModel) and model.__name__.startswith("Model"):
         fields = ", ".join(f"{name}: {_shown(info.annotation)} = {info!r}" for name, info in model.model_fields.items())
-        return f"{model.__name__}({fields}; {model.model_config}; {sorted(model.__pydantic_decorators__.field_validators)})"
+        validators = sorted(model.__pydantic_decorators__.field_validators)
+        return f"{model.__name__}({fields}; {model.model_config}; {validators})"
     return str(model)
 
 
@@ -88,7 +99,9 @@ text = st.one_of(_word, _word.map(lambda word: f" {word} "), st.sampled_from([""
 number = st.integers(-1000, 1000)
 junk = st.recursive(
     st.none() | st.booleans() | number | st.floats(-10, 10) | text,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "kind", "name", "x"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "kind", "name", "x"]), inner, max_size=3)
+    ),
     max_leaves=4,
 )
 
@@ -115,8 +128,8 @@ def _leaves(seen: list[str]) -> list[tuple[Any, st.SearchStrategy[Any]]]:
         (Literal[1, "one", None], st.sampled_from([1, "one", None, 2])),
         (Mood, st.sampled_from(["glad", "gloomy", "gloom"])),
         (Level, st.sampled_from([1, 2, 3])),
-        (Union[int, str], number | text),
-        (Optional[noted], st.none() | text),
+        (int | str, number | text),
+        (noted | None, st.none() | text),
         (Any, junk),
     ]
 
@@ -124,11 +137,19 @@ def _leaves(seen: list[str]) -> list[tuple[Any, st.SearchStrategy[Any]]]:
 _fixed: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (Cat, st.fixed_dictionaries({"kind": st.just("cat"), "name": text}, optional={"lives": number})),
     (
-        Annotated[Union[Cat, Dog], Field(discriminator="kind")],
-        st.fixed_dictionaries({"name": text, "kind": st.sampled_from(["cat", "dog", "hound", "cow"])}, optional={"lives": number, "tags": st.lists(text, max_size=2)})
-        | st.fixed_dictionaries({"kind": st.sampled_from(["dog", "hound"]), "name": text, "tags": st.lists(text | number, max_size=2)}),
+        Annotated[Cat | Dog, Field(discriminator="kind")],
+        st.fixed_dictionaries(
+            {"name": text, "kind": st.sampled_from(["cat", "dog", "hound", "cow"])},
+            optional={"lives": number, "tags": st.lists(text, max_size=2)},
+        )
+        | st.fixed_dictionaries(
+            {"kind": st.sampled_from(["dog", "hound"]), "name": text, "tags": st.lists(text | number, max_size=2)}
+        ),
     ),
-    (Union[Cat, Loose], st.fixed_dictionaries({}, optional={"kind": st.just("cat"), "name": text, "a": number, "b": junk})),
+    (
+        Cat | Loose,
+        st.fixed_dictionaries({}, optional={"kind": st.just("cat"), "name": text, "a": number, "b": junk}),
+    ),
     (Loose, st.fixed_dictionaries({"a": number}, optional={"b": junk})),
     (Place, st.fixed_dictionaries({"city": text, "zip": number}, optional={"more": junk})),
     (Point, st.fixed_dictionaries({"x": number}, optional={"y": st.floats(-1, 1)})),
@@ -149,9 +170,20 @@ def types(draw: st.DrawFn, seen: list[str], depth: int = 2) -> tuple[Any, st.Sea
         return draw(st.sampled_from(_fixed))
     inner, data = draw(types(seen, depth - 1))
     if choice == 3:
-        return draw(st.sampled_from([(list[inner], st.lists(data, max_size=3)), (Annotated[list[inner], Field(min_length=1)], st.lists(data, max_size=2))]))
+        return draw(
+            st.sampled_from(
+                [
+                    (list[inner], st.lists(data, max_size=3)),
+                    (Annotated[list[inner], Field(min_length=1)], st.lists(data, max_size=2)),
+                ]
+            )
+        )
     if choice == 4:
-        return draw(st.sampled_from([(Optional[inner], st.none() | data), (dict[str, inner], st.dictionaries(text, data, max_size=2))]))
+        return draw(
+            st.sampled_from(
+                [(inner | None, st.none() | data), (dict[str, inner], st.dictionaries(text, data, max_size=2))]
+            )
+        )
     made = draw(models(seen, depth - 1))
     return made.model, made.data
 
@@ -177,9 +209,13 @@ def models(draw: st.DrawFn, seen: list[str] | None = None, depth: int = 2) -> Ma
         fields[name] = (annotation, Field(**settings))
     extra = draw(st.sampled_from(["ignore", "ignore", "forbid", "allow"]))
     validators: dict[str, Any] = {}
-    for maker in draw(st.lists(st.sampled_from([_field_after, _field_info, _model_after, _model_before]), max_size=2, unique=True)):
+    for maker in draw(
+        st.lists(st.sampled_from([_field_after, _field_info, _model_after, _model_before]), max_size=2, unique=True)
+    ):
         validators[maker.__name__] = maker(draw(st.sampled_from(sorted(fields))))
-    base = type("Base", (BaseModel,), {"model_config": ConfigDict(extra=extra, str_strip_whitespace=draw(st.booleans()))})
+    base = type(
+        "Base", (BaseModel,), {"model_config": ConfigDict(extra=extra, str_strip_whitespace=draw(st.booleans()))}
+    )
     model = create_model(f"Model{draw(st.integers(0, 999))}", __base__=base, __validators__=validators, **fields)
     if draw(st.integers(0, 3)) == 0:
         optional["unknown"] = junk
@@ -234,7 +270,9 @@ def _model_before(name: str) -> Any:
 
 @dataclass
 class Streamed:
-    """What the stage made of a text: the events it gave, what the machine gave, the final value, and what did not fit."""
+    """What the stage made of a text: the events it gave, what the machine gave, the final value, and what did not
+    fit.
+    """
 
     events: list[StreamingData]
     machine_events: list[StreamingData]
