@@ -7,7 +7,7 @@ pushes it over the pause is an engine:
                nowhere but at the pause, since it waits by blocking. Asynchronous sources run on a private
                event loop, in one task.
     Tasked     the first reader was async. The coroutine is a task on that reader's event loop; sync sources are read in
-               a worker thread.
+               a worker thread. (On trio: `TrioTasked`, in drive_trio.py.)
 
 Readers come to either engine from anywhere: `advance` blocks, `advance_async` awaits; both return once the run has the
 step that is wanted.
@@ -27,6 +27,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Protocol
 
+from .drive_trio import TrioTasked, running_trio
 from .errors import UsageError
 from .sources import AsyncNeeded, Idle, Ops
 
@@ -118,8 +119,25 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def loop_is_running() -> bool:
-    """Whether an asyncio loop runs in this thread."""
-    return running_loop() is not None
+    """Whether an event loop runs in this thread: asyncio's, or trio's."""
+    return running_loop() is not None or running_trio() is not None
+
+
+async def in_thread(worker: Worker, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function that may block, for any event loop."""
+    future = worker.submit(function, *args)
+    trio = running_trio()
+    if trio is None:
+        return await asyncio.wrap_future(future)
+    done, token = trio.Event(), trio.lowlevel.current_trio_token()
+    future.add_done_callback(lambda _: token.run_sync_soon(done.set))
+    await done.wait()
+    return future.result()
+
+
+def engine_here() -> Callable[[Driven], Engine]:
+    """The engine for a first reader on the event loop that runs here."""
+    return TrioTasked if running_trio() is not None else Tasked
 
 
 class _Bridge:
@@ -164,8 +182,7 @@ class _Bridge:
             self._task.cancel()
 
     async def _serve(self) -> None:
-        while True:
-            awaitable = await self._inbox.get()
+        while (awaitable := await self._inbox.get()) is not None:
             result = self._result
             assert result is not None
             try:
@@ -184,7 +201,10 @@ class _Bridge:
     def _end_task(self) -> None:
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
+            if self._result is not None and self._result.done() and not self._result.cancelled():
+                self._inbox.put_nowait(None)
+            else:
+                task.cancel()
             self.loop.run_until_complete(asyncio.wait([task]))
 
     def close(self) -> None:
@@ -286,7 +306,7 @@ class Stepped:
                 if self._owner is None:
                     break
                 if self._owner == me:
-                    raise _inside()
+                    raise inside()
                 free.wait()
             if self._ops.reads_async and loop_is_running():
                 raise AsyncNeeded
@@ -318,8 +338,8 @@ class Stepped:
         """`advance` for a reader on a loop: in a thread."""
         bridge = self._ops.bridge
         if bridge is not None and running_loop() is bridge.loop:
-            raise _inside()
-        await asyncio.wrap_future(worker.submit(self.advance, index))
+            raise inside()
+        await in_thread(worker, self.advance, index)
 
     def cancel(self) -> None:
         """End the run here. A thread that is inside the source ends it as soon as the source lets go of it."""
@@ -339,7 +359,7 @@ class Stepped:
     async def cancel_async(self) -> None:
         """`cancel` for a loop: in a thread of its own, since the readers' one may be blocked in the source."""
         worker = Worker("streamparse-cancel")
-        await asyncio.wrap_future(worker.submit(self.cancel))
+        await in_thread(worker, self.cancel)
         worker.stop()
 
     def drop(self) -> None:
@@ -460,7 +480,7 @@ class Tasked:
     async def _here(self, index: int) -> None:
         """Wait for step `index`, on the run's own loop."""
         if asyncio.current_task() is self._task:
-            raise _inside()
+            raise inside()
         while not self._run.has(index):
             if self._task.done():
                 raise RuntimeError("the task of this run was destroyed")
@@ -473,10 +493,10 @@ class Tasked:
 
     async def advance_async(self, index: int, worker: Worker) -> None:
         """Wait for step `index`, from any loop."""
-        if asyncio.get_running_loop() is self.loop:
+        if running_loop() is self.loop:
             await self._here(index)
         else:
-            await asyncio.wrap_future(worker.submit(self.advance, index))
+            await in_thread(worker, self.advance, index)
 
     def advance(self, index: int) -> None:
         """Wait for step `index` in a thread. Raises `AsyncNeeded` in the thread of the run's own loop."""
@@ -534,7 +554,11 @@ class Tasked:
         self.cancel()
 
 
-def _inside() -> UsageError:
+def inside() -> UsageError:
+    """The error for a handler that reads the run which waits for it."""
     return UsageError(
         "a handler of this result cannot read it: the run waits for the handler", hint="Use what the handler is given."
     )
+
+
+Engine = Stepped | Tasked | TrioTasked

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, cas
 
 from .adapters import Adapter
 from .dialect import Dialect, DialectName
+from .drive_trio import is_trio_cancellation
 from .errors import UsageError
 from .events import EventName, ResultMessage, SpecificMessage, StreamingData
 from .limits import Limits
@@ -370,9 +371,9 @@ class StreamResult(Generic[T]):
     async def _advance_async(self, index: int) -> None:
         try:
             await self._run.advance_async(index)
-        except asyncio.CancelledError:
+        except BaseException as error:
             # The last reader is being cancelled: nobody is left to read the stream for, so it is closed.
-            if self._readers == 1:
+            if self._readers == 1 and (isinstance(error, asyncio.CancelledError) or is_trio_cancellation(error)):
                 await self._run.cancel_async()
             raise
 

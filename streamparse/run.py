@@ -19,7 +19,7 @@ from . import adapters
 from .adapters import AdapterProtocol
 from .adapters.text import TextAdapter
 from .captures import BodyDecoder
-from .drive import Cancelled, DriverOps, Stepped, Tasked, Worker
+from .drive import Cancelled, DriverOps, Engine, Stepped, Worker, engine_here
 from .errors import LimitExceeded, ProviderError, SchemaError, StreamParseError, UsageError
 from .events import ResultMessage
 from .paths import PathPattern, PathStyle, format_path
@@ -110,7 +110,7 @@ class Run:
         self.cancel_requested = False
         self._source = source
         self._lock = threading.Lock()
-        self._engine: Stepped | Tasked | None = None
+        self._engine: Engine | None = None
         self._hops = Worker("streamparse-readers")
         self._log: list[Step] | deque[Step] = [] if options.replay else deque()
         self._dropped = 0
@@ -175,9 +175,9 @@ class Run:
     async def advance_async(self, index: int) -> None:
         """Wait until `has(index)`."""
         while not self.has(index):
-            await self._start(Tasked).advance_async(index, self._hops)
+            await self._start(engine_here()).advance_async(index, self._hops)
 
-    def _start(self, kind: Callable[[Run], Stepped | Tasked]) -> Stepped | Tasked:
+    def _start(self, kind: Callable[[Run], Engine]) -> Engine:
         with self._lock:
             if self._engine is None:
                 self._engine = kind(self)
@@ -191,7 +191,7 @@ class Run:
     async def cancel_async(self) -> None:
         """`cancel` without blocking the loop, and wait for the end where it can be waited for."""
         if not self.ended:
-            await self._start(Tasked).cancel_async()
+            await self._start(engine_here()).cancel_async()
 
     def drop(self) -> None:
         """Nobody can read any more."""
