@@ -924,6 +924,13 @@ def test_a_call_without_arguments_is_whole_only_when_it_ended() -> None:
     assert [(tool.arguments, tool.complete) for tool in response(ended).tool_calls] == [({}, True)]
 
 
+def test_arguments_may_be_cut_although_the_reason_says_tool_calls() -> None:
+    """OpenRouter says so for calls that ran into the token limit."""
+    result = response([chat({"tool_calls": [call(0, '{"a": [1, "b', id="x", name="f")]}), chat({}, "tool_calls")])
+    assert (result.finish_reason, result.end_state, result.complete) == ("tool_calls", "complete", False)
+    assert [(tool.arguments, tool.complete) for tool in result.tool_calls] == [({"a": [1, "b"]}, False)]
+
+
 def test_choice_of_several() -> None:
     (body,) = [body for body in BODIES if body.name == "openai-chat-two-choices.sse"]
     builder = ResponseBuilder(choice=1)

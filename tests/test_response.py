@@ -504,6 +504,34 @@ def test_a_different_id_on_a_key_makes_a_new_call_and_an_old_one_goes_back() -> 
     assert [(call.id, call.text) for call in builder.calls] == [("a", "1256"), ("b", "34")]
 
 
+def test_whole_calls_without_ids_on_one_key_are_calls_of_their_own() -> None:
+    """Some servers send every call with index 0 and no id at all, each whole."""
+    builder = ResponseBuilder()
+    for name, arguments in (("f", '{"a":1}'), ("g", '{"b":'), ("g", "2}"), ("g", ""), ("h", {"c": 3})):
+        builder.add(ToolCallDelta(key=0, name=name, arguments=arguments))
+    assert [(call.name, call.text) for call in builder.calls] == [("f", '{"a":1}'), ("g", '{"b":2}'), ("h", '{"c": 3}')]
+
+
+def test_halves_of_a_surrogate_pair_in_two_pieces_are_one_character() -> None:
+    halves: list[ProviderEvent] = [
+        Session(id="\ud83d", metadata={"x\ude00": ["\ud83d"]}),
+        TextDelta(text="a\ud83d"),
+        TextDelta(text="\ude00b"),
+        ReasoningDelta(text="\ud83d"),
+        ToolCallDelta(key=0, id="c", name="f", arguments='{"a":"\ud83d'),
+        ToolCallDelta(key=0, arguments='\ude00"}'),
+        Raw(payload={"x": "\ude00"}),
+        Error(reason="\ude00"),
+    ]
+    response = Response.from_events(halves, duration_ms=1)
+    assert (response.text, response.reasoning, response.id) == ("a\U0001f600b", "\ufffd", "\ufffd")
+    assert [(call.arguments, call.raw_arguments) for call in response.tool_calls] == [
+        ({"a": "\U0001f600"}, '{"a":"\U0001f600"}')
+    ]
+    written = response.model_dump_json()
+    assert Response.model_validate_json(written).model_dump_json() == written
+
+
 def test_parsed_arguments_are_given() -> None:
     builder = ResponseBuilder()
     builder.add(ToolCallDelta(key=0, id="c", name="f", arguments='{"a": "x'))

@@ -85,6 +85,16 @@ class CallState:
         if event.final_arguments is not None:
             self._settle(event.final_arguments)
 
+    def is_over(self, event: ToolCallDelta) -> bool:
+        """Whether `event`, which has no id, cannot belong to this call: it begins one, and this one is whole."""
+        if not (event.name and event.arguments and self.name and self.text.rstrip().endswith("}")):
+            return False
+        try:
+            json.loads(self.text)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
     def _append(self, text: str) -> None:
         if text:
             self._parts.append(text)
@@ -205,11 +215,13 @@ class ResponseBuilder:
             extra.update({name: value for name, value in event.extra.items() if value is not None})
 
     def _find_call(self, event: ToolCallDelta) -> CallState:
-        """The call of this key; only a different, non-empty id on a key that is taken makes a new one."""
+        """The call of this key. On a key that is taken only a different, non-empty id makes a new one, or, without any
+        id, a name with arguments where those of the call before are whole already.
+        """
         calls = self._keys.setdefault(event.key, [])  # the one that was spoken of last comes last
-        if calls and (not event.id or calls[-1].id in (None, "", event.id)):
+        if calls and (calls[-1].id in (None, "", event.id) if event.id else not calls[-1].is_over(event)):
             return calls[-1]
-        known = next((call for call in calls if call.id == event.id), None)
+        known = next((call for call in calls if event.id and call.id == event.id), None)
         if known is not None:
             calls.remove(known)
             calls.append(known)

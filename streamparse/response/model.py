@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeGuard
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+)
 
 from ..errors import Diagnostic
 from ..limits import Limits
@@ -30,7 +40,41 @@ def _diagnostic(value: Any) -> Any:
     return Diagnostic(**value) if _is_dict(value) else value
 
 
-_to_dict = PlainSerializer(lambda value: value.to_dict(), return_type=dict[str, Any], when_used="unless-none")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def whole_text(text: str) -> str:
+    """`text` with surrogate halves that belong together joined, and U+FFFD for the others, so that it encodes to UTF-8.
+
+    JSON may escape one character as two halves, and providers cut between them: the pieces of a stream hold halves.
+    """
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _encodable(value: Any) -> Any:
+    """`value` with all its texts whole: what JSON is written of."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if _is_dict(value):
+        return {_encodable(name): _encodable(item) for name, item in value.items()}
+    return [_encodable(item) for item in value] if _is_list(value) else value
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    return isinstance(value, list | tuple)
+
+
+def _write(value: Any) -> dict[str, Any]:
+    written: dict[str, Any] = _encodable(value.to_dict())
+    return written
+
+
+Text = Annotated[str, AfterValidator(whole_text)]
+Tree = Annotated[Any, PlainSerializer(_encodable, when_used="json")]
+Fields = Annotated[dict[str, Any], PlainSerializer(_encodable, return_type=dict[str, Any], when_used="json")]
+_to_dict = PlainSerializer(_write, return_type=dict[str, Any], when_used="unless-none")
 EventField = Annotated[InstanceOf[ProviderEvent], BeforeValidator(_event), _to_dict]
 DiagnosticField = Annotated[InstanceOf[Diagnostic], BeforeValidator(_diagnostic), _to_dict]
 
@@ -51,36 +95,36 @@ class Usage(_Data):
     input_cost: float | None = None
     output_cost: float | None = None
     total_cost: float | None = None
-    tool_usage: dict[str, Any] | None = None
+    tool_usage: Fields | None = None
     """How often the provider's own tools ran, as it reports it."""
-    extra: dict[str, Any] = Field(default_factory=dict)
+    extra: Fields = Field(default_factory=dict)
     """Every usage key of the provider that has no field here, under the provider's name."""
 
 
 class ToolCall(_Data):
     """One tool call that the caller has to run."""
 
-    id: str | None = None
+    id: Text | None = None
     """The provider's id, or a stable one of ours (`metadata["generated_id"]`) where it sent none."""
-    name: str | None = None
-    arguments: Any = None
+    name: Text | None = None
+    arguments: Tree = None
     """The parsed arguments; the partial value where they were cut; the text itself where the input is free text."""
-    raw_arguments: str = ""
+    raw_arguments: Text = ""
     """The arguments' text as it came."""
     complete: bool = False
     """Whether `arguments` is whole: cut arguments are partial, and never `{}`."""
     index: int = 0
     """Position among the calls of the turn, from 0."""
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Fields = Field(default_factory=dict)
 
 
 class Message(_Data):
     """One message. `content` is its text, or a list of structured parts, or None."""
 
     role: str = "assistant"
-    content: str | list[Any] | None = None
-    refusal: str | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    content: Text | list[Tree] | None = None
+    refusal: Text | None = None
+    metadata: Fields = Field(default_factory=dict)
 
 
 class Omission(_Data):
@@ -108,31 +152,31 @@ class Response(_Data):
     Every field has a default, so that one can be built by hand; an unknown field is an error.
     """
 
-    id: str | None = None
+    id: Text | None = None
     """The provider's id of the response."""
-    request_id: str | None = None
+    request_id: Text | None = None
     """The id to quote to the provider's support."""
-    session_id: str | None = None
-    model: str | None = None
+    session_id: Text | None = None
+    model: Text | None = None
     """The model that really answered."""
-    prompt: Any = None
+    prompt: Tree = None
     """What was really sent; None outside a run."""
     message: Message | None = None
-    text: str = Field(default="", validation_alias=AliasChoices("text", "output_text"))
+    text: Text = Field(default="", validation_alias=AliasChoices("text", "output_text"))
     """The whole text of the answer. `output_text` is another name of it."""
-    final_message: str | None = None
+    final_message: Text | None = None
     """The text given at the end, else the last message that a boundary started, else the whole text."""
-    data: Any = None
+    data: Tree = None
     """The document in the text, parsed; the partial value where it was cut."""
-    reasoning: str | None = None
-    refusal: str | None = None
+    reasoning: Text | None = None
+    refusal: Text | None = None
     tool_calls: list[ToolCall] = Field(default_factory=list[ToolCall])
     finish_reason: FinishReason | None = None
-    raw_finish_reason: str | None = None
+    raw_finish_reason: Text | None = None
     end_state: EndState | None = None
     complete: bool = False
     """Whether nothing is missing: the run ended by itself, its document and its tool calls' arguments are whole."""
-    incomplete: list[str] = Field(default_factory=list)
+    incomplete: list[Text] = Field(default_factory=list)
     """Paths of `data` that were open at the end, innermost first."""
     diagnostics: list[DiagnosticField] = Field(default_factory=list[Diagnostic])
     usage: Usage | None = None
@@ -143,9 +187,9 @@ class Response(_Data):
     event_coverage: EventCoverage = Field(default_factory=EventCoverage)
     terminal: EventField | None = None
     """The terminal event, kept even where `events` was cut before it."""
-    raw: Any = None
+    raw: Tree = None
     """The provider's own final object as plain data, where there is one."""
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Fields = Field(default_factory=dict)
     """What has no field: `error`, `provider_tool_calls`, `tool_results`, what the caller adds."""
 
     @property
