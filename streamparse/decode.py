@@ -1,6 +1,6 @@
 """Bytes to text: incremental UTF-8, cut at any byte.
 
-A byte that is no UTF-8 becomes a lone low surrogate (PEP 383), so that the stage that knows the place can say what it means: an error in
+Bytes that are no UTF-8 become a lone low surrogate (as in PEP 383), so that the stage that knows the place can say what it means: an error in
 the strict dialect, U+FFFD with a diagnostic elsewhere. Halves of a surrogate pair that arrive in two `str` chunks are joined here.
 """
 
@@ -14,6 +14,16 @@ from .errors import UsageError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def _keep_invalid(error: UnicodeError) -> tuple[str, int]:
+    """One surrogate for each run of bytes that U+FFFD stands for (the "maximal subpart" of the Unicode standard)."""
+    assert isinstance(error, UnicodeDecodeError)
+    return chr(0xDC00 + error.object[error.start]), error.end
+
+
+_HANDLER = "streamparse.invalid"
+codecs.register_error(_HANDLER, _keep_invalid)
 
 
 class Decoder:
@@ -36,7 +46,7 @@ class Decoder:
             text = self._rest() + str(chunk) if self._bytes is not None else str(chunk)
         elif isinstance(chunk, (bytes, bytearray, memoryview)):
             if self._bytes is None:
-                self._bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+                self._bytes = codecs.getincrementaldecoder("utf-8")(_HANDLER)
             text = self._bytes.decode(bytes(chunk))
             return text
         else:
@@ -79,7 +89,7 @@ class Decoder:
     def __setstate__(self, state: tuple[Any, str]) -> None:
         self._bytes = None
         if state[0] is not None:
-            self._bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+            self._bytes = codecs.getincrementaldecoder("utf-8")(_HANDLER)
             self._bytes.setstate(state[0])
         self._half = state[1]
 

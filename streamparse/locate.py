@@ -20,6 +20,7 @@ _PROSE: Final = 1
 _FENCE: Final = 2  # in the first line of a fence
 _INSIDE: Final = 3  # the reader has the text
 _BEHIND: Final = 4  # behind a document, nothing but closers and white space so far
+_QUOTE: Final = 5  # in a string at the start of the answer: it may be all there is
 
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060\u00a0"
 _QUOTES: Final = "\"'`´“”„‘’«＂"
@@ -48,6 +49,7 @@ _PROSE_ARRAY: Final = re.compile(r"\[\s*[{\[\"]")
 _NUMBER_ARRAY: Final = re.compile(r"\[\s*[-{\[\"\d]")
 _ARRAY_START: Final = re.compile(r"\[\s*")
 _EMPTY: Final = re.compile(r"\{\s*\}|\[\s*\]")
+_JSON_START: Final = re.compile(r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*")
 _INTEREST: Final = re.compile(r"[{\[]|```|~~~|`{1,2}\Z|~{1,2}\Z")
 _FENCE_INFO: Final = re.compile(r"[^\n{\[]*")
 _BEHIND_SPACE: Final = re.compile(r"[\s;,)]+")
@@ -62,7 +64,7 @@ class Locator:
     `resume(text)` with what is left when the document is closed. `kind` is the root kind that a schema asks for, or None.
     """
 
-    __slots__ = ("_buffer", "_fenced", "_held", "_kind", "_line_start", "_noted", "_prose", "_state", "_wrapped", "count", "empty")
+    __slots__ = ("_buffer", "_fenced", "_held", "_kind", "_line_start", "_noted", "_prose", "_scanned", "_state", "_wrapped", "count", "empty")
 
     def __init__(self, *, kind: str | None = None, held: int = 4096) -> None:
         self._buffer = ""
@@ -72,6 +74,7 @@ class Locator:
         self._state = _START
         self._fenced = ""
         self._wrapped = False
+        self._scanned = 0  # how far a string at the start was read
         self._prose = False  # text that is no document was seen since the last one
         self._noted: set[str] = set()
         self._line_start = True
@@ -108,6 +111,8 @@ class Locator:
                 waits = self._start(steps, final)
             elif self._state == _PROSE:
                 waits = self._search(steps, final)
+            elif self._state == _QUOTE:
+                waits = self._string(steps, final)
             elif self._state == _FENCE:
                 waits = self._fence_line(steps, final)
             else:
@@ -153,8 +158,8 @@ class Locator:
         buffer = self._buffer
         char = buffer[0]
         if char in "{[":
-            opens = self._opens(0, final)
-            if opens is None and len(buffer) <= self._held:
+            opens = self._decide(final)
+            if opens is None:
                 return True
             if opens and self._fits(char):
                 self._begin(steps)
@@ -171,8 +176,12 @@ class Locator:
         if self._kind in ("string", "number", "boolean", "null"):
             self._begin(steps)
             return False
+        if char == '"':
+            self._scanned = 1
+            self._state = _QUOTE
+            return False
         match = _WRAPPER.match(buffer)
-        if match is not None:
+        if match is not None and match.end() <= self._held:
             behind = match.end()
             while behind < len(buffer) and buffer[behind].isspace():
                 behind += 1
@@ -185,6 +194,39 @@ class Locator:
                 return False
         elif not final and len(buffer) <= self._held and _WRAPPER_START.fullmatch(buffer) is not None:
             return True
+        self._state = _PROSE
+        return False
+
+    def _string(self, steps: list[Step], final: bool) -> bool:
+        """A string at the start. Where nothing but white space follows it is the answer, whatever stands inside it."""
+        buffer = self._buffer
+        at = self._scanned
+        while at < len(buffer) and buffer[at] != '"':
+            at += 2 if buffer[at] == "\\" else 1
+        if at >= len(buffer):
+            # Not closed yet. What is too long to be looked at again is passed on.
+            keep = at - len(buffer)
+            if len(buffer) > self._held:
+                self._prose = True
+                self._skip(steps, len(buffer))
+                self._scanned = keep
+            else:
+                self._scanned = at
+            return True
+        behind = _after_space(buffer, at + 1)
+        if behind == len(buffer) and not final:
+            self._scanned = at
+            return len(buffer) <= self._held or self._leave(steps, at + 1)
+        if behind < len(buffer):
+            # Something follows: then this was text, and documents may stand in it.
+            self._state = _PROSE
+            self._say(steps, 1)
+        else:
+            self._say(steps, len(buffer))
+        return False
+
+    def _leave(self, steps: list[Step], length: int) -> bool:
+        self._say(steps, length)
         self._state = _PROSE
         return False
 
@@ -204,9 +246,18 @@ class Locator:
     def _fits(self, char: str) -> bool:
         return self._kind is None or self._kind == ("object" if char == "{" else "array")
 
-    def _opens(self, at: int, final: bool) -> bool | None:
-        """Whether the bracket at `at`, at the start of the answer, begins a document. None: it is too early to say."""
-        buffer = self._buffer
+    def _decide(self, final: bool) -> bool | None:
+        """Whether the bracket in front of the buffer, at the start of the answer, begins a document; None: wait for more."""
+        head = self._buffer[: self._held + 1]
+        long = len(self._buffer) > self._held
+        opens = self._opens(head, 0, final and not long)
+        if opens is None and long:
+            # Too long to wait for: what could be JSON to the letter so far is taken for it.
+            return _JSON_START.fullmatch(head) is not None
+        return opens
+
+    def _opens(self, buffer: str, at: int, final: bool) -> bool | None:
+        """The same for the bracket at `at` of `buffer`."""
         opener = buffer[at]
         at = _after_space(buffer, at + 1)
         if at == len(buffer):
@@ -215,7 +266,7 @@ class Locator:
         if char in _QUOTES or char in ",/#" or char == "}]"[opener == "["]:
             return True
         if opener == "{" and char == "{":
-            return self._opens(at, final) if buffer[at - 1] != "{" or at < 3 else False
+            return self._opens(buffer, at, final) if buffer[at - 1] != "{" or at < 3 else False
         if opener == "{" and char == "\\":
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
@@ -284,7 +335,7 @@ class Locator:
         empty = _EMPTY.match(buffer)
         if empty is not None and self._fits(buffer[0]):
             self.empty = self.empty or empty[0]
-        opens = self._opens_in_prose(final)
+        opens = self._opens_in_prose(buffer[: self._held + 1], final and len(buffer) <= self._held)
         if opens is None and len(buffer) <= self._held:
             return True
         if opens and self._fits(buffer[0]):
@@ -302,8 +353,7 @@ class Locator:
                 self._note(steps, "trailing_text")
         self._skip(steps, length)
 
-    def _opens_in_prose(self, final: bool) -> bool | None:
-        buffer = self._buffer
+    def _opens_in_prose(self, buffer: str, final: bool) -> bool | None:
         if buffer[0] == "{":
             if _PROSE_KEY.match(buffer) is not None:
                 return True
@@ -334,8 +384,8 @@ class Locator:
             self._skip(steps, 1)
             return False
         if buffer[0] in "{[":
-            opens = self._opens(0, final)
-            if opens is None and len(buffer) <= self._held:
+            opens = self._decide(final)
+            if opens is None:
                 return True
             if opens and self._fits(buffer[0]):
                 self._note(steps, "extra_document")

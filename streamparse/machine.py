@@ -39,6 +39,7 @@ from .states import (
     FIRST_KEY,
     FIRST_VALUE,
     GAP,
+    JOIN,
     KEY_STRING,
     NEXT_KEY,
     QUOTED,
@@ -187,6 +188,27 @@ class StreamingData:
             _validate_event, serialization=core_schema.plain_serializer_function_ser_schema(StreamingData.to_dict)
         )
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        text = {"type": "string"}
+        parts = {"type": "array", "items": {"type": ["string", "integer"]}}
+        return {
+            "title": "StreamingData",
+            "type": "object",
+            "properties": {
+                "path": text,
+                "wildcard_path": text,
+                "parts": parts,
+                "delta": {"type": ["string", "null"]},
+                "value": {},
+                "is_complete": {"type": "boolean"},
+                "event_type": {"enum": ["delta", "done", "reset", "cut", "start"]},
+                "kind": {"enum": ["string", "number", "boolean", "null", "object", "array"]},
+                "source": text,
+            },
+            "required": ["parts", "delta", "value", "event_type", "kind"],
+        }
+
 
 def _validate_event(value: Any) -> StreamingData:
     if isinstance(value, StreamingData):
@@ -241,7 +263,7 @@ class Tolerance(Protocol):
         """Whether a bare word is a literal or number in a form that the dialect takes."""
         ...
 
-    def escape(self, machine: Machine, text: str, pos: int, final: bool, pieces: list[str]) -> int:
+    def escape(self, machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
         """The length of an escape that JSON does not know; 0: more text is needed; -1: a fault."""
         ...
 
@@ -430,11 +452,13 @@ class Machine:
                     if back >= 0:
                         stop = back
                     if base + stop >= self.barrier and (base + stop > self.barrier or stop == back):
+                        self.state, self.pending = state, pending
                         state = self.long_string(text, pos, out)
                         break
                     if stop > pos:
                         piece = text[pos:stop]
                         if not piece.isprintable() and _CONTROL.search(piece) is not None:
+                            self.state, self.pending = state, pending
                             piece = self.raw_text(text, pos, stop)
                             if self.error is not None:
                                 self.emit(piece, out)
@@ -459,6 +483,7 @@ class Machine:
                     if back >= 0:
                         if more is None:
                             more = []
+                        self.state, self.pending = state, pending
                         used = self.escape(text, pos, more)
                         if used <= 0:
                             if used < 0:
@@ -519,6 +544,7 @@ class Machine:
                             key = self.key
                             self.key = key = self.memo.setdefault(key, key)
                             if key in self.container:
+                                self.state, self.pending = state, pending
                                 self.key_again(text, pos - 1, out)
                         if pos < n and text[pos] == " ":
                             pos += 1
@@ -550,6 +576,7 @@ class Machine:
                             pending = -1
                             self.end_string(out)
                         if len(self.stack) >= self.max_depth:
+                            self.state, self.pending = state, pending
                             state = self.limit("depth", self.max_depth, text, pos)
                             break
                         pos += 1
@@ -601,7 +628,7 @@ class Machine:
                         break
                     if char in ",}]" and pending < 0 and self.plain_numbers and lexeme.isdigit() and lexeme[0] != "0":
                         # The commonest number; end_atom knows the others.
-                        if len(lexeme) <= 18:
+                        if len(lexeme) <= 18 and len(lexeme) <= self.max_number:
                             value = int(lexeme)
                             leaf: Field = [
                                 self.node, self.key if in_object else self.index, "number", self.origin, None, None, None
@@ -636,7 +663,7 @@ class Machine:
                     if char in _SPACE and self.lenient and len(lexeme) <= self.max_number:
                         state = GAP
                         continue
-                    if char in ",}]" or char in _SPACE or len(lexeme) > self.max_number:
+                    if char in ",}]" or char in _SPACE or len(lexeme) > self.max_number or self.tolerance is None:
                         self.state, self.pos, self.pending, self.text = state, pos, pending, text
                         state = self.end_atom(lexeme, out) if len(lexeme) <= self.max_number else self.long_atom(out)
                         pos, pending, text = self.pos, self.pending, self.text
@@ -661,6 +688,7 @@ class Machine:
                             quote = n
                     piece = text[pos:quote]
                     if "\\" in piece or not piece.isprintable() or base + quote > self.key_barrier:
+                        self.state, self.pending = state, pending
                         state = self.odd_key(text, pos, quote)
                         pos = self.pos
                         if state == DEAD or state == BUFFERED:
@@ -741,7 +769,7 @@ class Machine:
             state = BUFFERED
         self.state = state
         if over and state != DEAD and not self.stopped:
-            self.state = self.limit("document", self.max_document, "", self.max_document - self.offset)
+            self.limit("document", self.max_document, "", self.max_document - self.offset)
             self.stopped = True
         return out
 
@@ -977,15 +1005,15 @@ class Machine:
             return 2
         if char != "u":
             if self.tolerance is not None:
-                return self.tolerance.escape(self, text, pos, self.final, pieces)
+                return self.tolerance.escape(self, text, pos, pieces)
             self.fail("invalid_escape", text, pos, 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX')
             return -1
         end = hex_end(text, pos + 2)
         if end < pos + 6:
-            if end == n and not self.final:
-                return 0
+            if end == n:
+                return 0  # at the end of the text too: a half escape is dropped
             if self.tolerance is not None:
-                return self.tolerance.escape(self, text, pos, self.final, pieces)
+                return self.tolerance.escape(self, text, pos, pieces)
             self.fail("invalid_escape", text, pos, "four hexadecimal digits after \\u")
             return -1
         code = int(text[pos + 2 : end], 16)
@@ -1000,7 +1028,7 @@ class Machine:
                 if 0xDC00 <= second <= 0xDFFF:
                     pieces.append(chr(0x10000 + ((code - 0xD800) << 10) + (second - 0xDC00)))
                     return 12
-            elif not self.final and (end == n or low == n or end + 1 == n and text[end] == "\\"):
+            elif end == n or low == n or end + 1 == n and text[end] == "\\":
                 return 0
         self.diagnose("lone_surrogate", text, pos)
         pieces.append(chr(code) if self.surrogates == "keep" else "\ufffd")
@@ -1035,9 +1063,9 @@ class Machine:
 
     def is_atom(self, lexeme: str) -> bool:
         """True for a literal or number in any form that the dialect takes."""
-        if lexeme in LITERALS or NUMBER.fullmatch(lexeme) is not None:
+        if lexeme in LITERALS or lexeme and NUMBER.fullmatch(lexeme) is not None:
             return True
-        return self.tolerance is not None and self.tolerance.is_atom(self, lexeme)
+        return bool(lexeme) and self.tolerance is not None and self.tolerance.is_atom(self, lexeme)
 
     def bad_atom(self, lexeme: str) -> int:
         """A bare word that is no value: the fault is at the first character that no value has there."""
@@ -1080,9 +1108,9 @@ class Machine:
             rest = self.text[self.pos :]
             self.skip(self.text[: self.pos])
             out += self.read(rest)
-        if self.error is not None or self.state == DEAD and not self.stack and self.holder:
+        if self.error is not None:
             return out
-        state = self.resume if self.state == BUFFERED else self.state
+        state = self.real_state()
         leaf: Field | None = None
         if state == DOUBLED and not self.stack:
             self.state = state = END
@@ -1133,7 +1161,7 @@ class Machine:
             assert node is not None
             out.append(make_event(node, "cut", None, container))
             node, container = parent[0], parent[1]
-        state = self.resume if self.state == BUFFERED else self.state
+        state = self.real_state()
         raw = self.atom + self.buffer if state == BARE or state == GAP else self.buffer
         where = path_of(leaf) if leaf is not None else self.here()
         if "truncated" in self.tolerances:
@@ -1151,7 +1179,7 @@ class Machine:
                 path=where,
                 expected=STATES[state].expected,
             )
-        self.state = DEAD
+        self.stop()
 
     # ------------------------------------------------------------------------------------------------------------ views
 
@@ -1165,9 +1193,18 @@ class Machine:
         """True when the first character of the document was read."""
         return self.state != VALUE or bool(self.stack)
 
+    def real_state(self) -> int:
+        """The state, looking through BUFFERED and DEAD."""
+        return self.resume if self.state == BUFFERED or self.state == DEAD else self.state
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.resume = self.real_state()
+        self.state = DEAD
+
     def string_is_open(self) -> bool:
         """True while a string value has begun and its end is not certain."""
-        state = self.resume if self.state == BUFFERED else self.state
+        state = self.real_state()
         return state in (STRING, QUOTED, TRIPLE) or self.pending >= 0 or state == WORDS and self.words
 
     def put_open(self) -> None:
@@ -1208,8 +1245,8 @@ class Machine:
     @property
     def open_paths(self) -> list[str]:
         """The paths that are open now, innermost first, the root last."""
-        state = self.resume if self.state == BUFFERED else self.state
-        if state == END or state == DEAD or not self.stack and state == VALUE:
+        state = self.real_state()
+        if state == END or not self.stack and state == VALUE:
             return []
         paths: list[str] = []
         node = self.node
@@ -1220,7 +1257,10 @@ class Machine:
         if self.string_is_open():
             paths.insert(0, path_of(self.leaf))
         elif state in (BARE, GAP, WORDS) or state == VALUE and self.in_object:
-            paths.insert(0, path_of(self.next_field()))
+            # A word that is whole as it stands is as good as closed; a number may always go on.
+            whole = self.is_atom(self.atom) and (state == GAP or self.atom[:1].isalpha())
+            if not whole:
+                paths.insert(0, path_of(self.next_field()))
         return paths
 
     def next_field(self) -> Field:
@@ -1228,15 +1268,14 @@ class Machine:
         return [self.node, self.key if self.in_object else self.index, "null", self.origin, None, None, None]
 
     def here(self) -> str:
-        """The path of the innermost open field."""
-        state = self.resume if self.state == BUFFERED else self.state
-        if self.string_is_open():
+        """The path of the innermost field that has begun, or whose key was read."""
+        state = self.real_state()
+        if self.node is None and not self.stack:
+            return ""
+        if state == STRING or state == QUOTED or state == TRIPLE or state == CLOSER or state == JOIN:
             return path_of(self.leaf)
-        if state in (VALUE, FIRST_VALUE, BARE, GAP, WORDS, BUFFERED) or self.node is None:
-            if self.in_object or self.node is not None and not self.stack:
-                return path_of(self.next_field())
-            if self.node is not None and state != FIRST_VALUE:
-                return path_of(self.next_field())
+        if state == BARE or state == GAP or state == WORDS or state == VALUE and self.in_object or not self.stack:
+            return path_of(self.next_field())
         return path_of(self.node) if self.node is not None else ""
 
     # ----------------------------------------------------------------------------------------------------------- places
@@ -1252,8 +1291,8 @@ class Machine:
             self.limit("document", self.max_document, "", self.max_document - self.offset)
 
     def keep_text(self, text: str) -> None:
-        """Add `text`, which is read elsewhere, to the log."""
-        if self.keep_data:
+        """Add `text`, which is read elsewhere, to the log. Without `keep_data` only the beginning is kept."""
+        if self.keep_data or not self.blocks:
             self.log.append(text)
             if len(self.log) > _BLOCK:
                 self.blocks.append("".join(self.log))
@@ -1317,21 +1356,36 @@ class Machine:
         """Note a tolerance that was used outside of the document, at the current position."""
         self.diagnose(code, "", 0, path="", raw=raw)
 
-    def unexpected(self, code: str = "unexpected_character") -> None:
+    def unexpected(self) -> None:
         """The character at the current position cannot stand there."""
+        code = "unexpected_character"
         expected = STATES[self.state].expected
         if self.state == AFTER:
             expected = "a comma or }" if self.in_object else "a comma or ]"
-        self.fail("trailing_text" if self.state == END else code, self.text, self.pos, expected)
+        char = self.text[self.pos]
+        if "\udc80" <= char <= "\udcff":
+            code, expected = "invalid_utf8", "UTF-8"
+        elif self.state == END:
+            code = "trailing_text"
+        path = None
+        if self.state in (VALUE, FIRST_VALUE) and self.stack and char not in ",:]}":
+            path = path_of(self.next_field())
+        self.fail(code, self.text, self.pos, expected, path)
 
-    def fail(self, code: str, text: str, pos: int, expected: str) -> int:
+    def fail(self, code: str, text: str, pos: int, expected: str, path: str | None = None) -> int:
         """The text is wrong beyond what the dialect tolerates. Returns the state."""
         line, column = self.place(text, pos)
         found = f"{text[pos]!r} cannot stand here" if 0 <= pos < len(text) else "this cannot stand here"
         self.error = JSONSyntaxError(
-            found, code=code, offset=self.offset + pos, line=line, column=column, path=self.here(), expected=expected
+            found,
+            code=code,
+            offset=self.offset + pos,
+            line=line,
+            column=column,
+            path=self.here() if path is None else path,
+            expected=expected,
         )
-        self.state = DEAD
+        self.stop()
         return DEAD
 
     def limit(self, limit: str, value: int, text: str, pos: int) -> int:
@@ -1347,7 +1401,7 @@ class Machine:
             path=self.here(),
             hint=f"Raise it with Limits({limit}=...) if the text is to be trusted.",
         )
-        self.state = DEAD
+        self.stop()
         return DEAD
 
     # ----------------------------------------------------------------------------------------------------------- copies

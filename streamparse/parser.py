@@ -131,6 +131,8 @@ class StreamParser:
         _one_of("surrogates", surrogates, _SURROGATES)
         self.dialect = as_dialect(dialect)
         self.limits = Limits() if limits is None else limits
+        if not isinstance(self.limits, Limits):
+            raise UsageError(f"limits must be a Limits, got {limits!r}", hint="Write Limits(depth=100).")
         self.documents = documents
         self.keep_data = keep_data
         around = "around" in self.dialect
@@ -202,7 +204,9 @@ class StreamParser:
         if kind == ANSWER:
             self._read(text, out)
             return
+        room = max(self.limits.document - self._machine.offset, 0)
         self._skip(text)
+        text = text[:room]
         if kind != SKIP:
             if kind == FIRST_THOUGHT and not self._thoughts.empty:
                 self._thoughts.append("\n\n")
@@ -242,8 +246,8 @@ class StreamParser:
         if self._locator is not None:
             self._follow(self._locator.resume(machine.rest), out)
 
-    def _follow(self, steps: list[Step], out: list[StreamingData]) -> None:
-        """Do what the locator found. A document that begins goes to the machine."""
+    def _follow(self, steps: list[Step], out: list[StreamingData], *, keep: bool = True) -> None:
+        """Do what the locator found. A document that begins goes to the machine, which logs it where `keep` is False."""
         machine = self._machine
         for kind, text in steps:
             if kind == NOTE:
@@ -254,9 +258,9 @@ class StreamParser:
                 self._ended = True
                 self._skip(text)
             else:
-                self._begin(text, out)
+                self._begin(text, out, keep)
 
-    def _begin(self, text: str, out: list[StreamingData]) -> None:
+    def _begin(self, text: str, out: list[StreamingData], keep: bool) -> None:
         machine = self._machine
         assert self._locator is not None
         if self.documents == "all":
@@ -266,7 +270,7 @@ class StreamParser:
             machine.begin(None, 0)
         self._incomplete = []
         self._reading = True
-        out.extend(machine.read(text))
+        out.extend(machine.read(text) if keep else machine.feed(text))
         if machine.stopped:
             self._stopped(out)
 
@@ -354,11 +358,7 @@ class StreamParser:
         if self._locator is not None and not self._reading and self._error is None:
             self._follow(self._locator.close(), out)
         if self._reading and self._error is None:
-            out.extend(self._machine.finish())
-            self._error = self._machine.error
-            self._incomplete = self._machine.incomplete
-            if self.documents == "all" and self._machine.started:
-                self._list.append(self._machine.tree(None))
+            self._finish(out)
         if self._error is None and self._locator is not None and not self._locator.count:
             self._without_document(guessed, out)
         if self._error is not None:
@@ -368,21 +368,28 @@ class StreamParser:
         self._parsed = self._result(out)
         return self._parsed
 
+    def _finish(self, out: list[StreamingData]) -> None:
+        """The text ends while the machine has it."""
+        machine = self._machine
+        out.extend(machine.finish())
+        self._error = machine.error
+        self._incomplete = machine.incomplete
+        if self.documents == "all" and machine.started:
+            self._list.append(machine.tree(None))
+
     def _without_document(self, guessed: bool, out: list[StreamingData]) -> None:
         """No document was found while the text came: it may be one value alone, an empty document, or reasoning that was none."""
         assert self._locator is not None
         if guessed:
-            # The block was only said to be open, and never closed: then what looked like reasoning was the answer.
-            text = self._thoughts.take_all()
+            # The block was only said to be open, and never closed: a document in it is the answer after all.
+            text = self._thoughts.text()
             self._machine.rewind(text)
-            self._machine.note("no_reasoning")
-            self._read(text, out)
-            self._follow(self._locator.close(), out)
+            self._follow(self._locator.feed(text), out, keep=False)
+            self._follow(self._locator.close(), out, keep=False)
             if self._reading:
-                out.extend(self._machine.finish())
-                self._error = self._machine.error
-                self._incomplete = self._machine.incomplete
+                self._finish(out)
             if self._locator.count:
+                self._machine.note("no_reasoning")
                 return
         machine = self._machine
         answer = self._answer.text()
@@ -394,6 +401,8 @@ class StreamParser:
             events = machine.read_alone(text)
             machine.skip(answer[at + len(text) :])
             if events:
+                if not scalar:
+                    machine.note("leading_text")
                 out.extend(events)
                 if self.documents == "all":
                     self._list.append(machine.tree(None))

@@ -36,8 +36,8 @@ def dot_key(key: str) -> str:
 
 
 def _is_word(key: str) -> bool:
-    # `str.isalnum` follows Unicode: letters and digits of any script. A lone surrogate is neither, so it is quoted (and escaped).
-    return bool(key) and key.replace("_", "a").isalnum() and not (key[0].isdigit() or key[0].isnumeric())
+    # Letters and digits of any script. A lone surrogate is neither, so it is quoted, and escaped there.
+    return key.replace("_", "a").isalnum() and not key[0].isdigit()
 
 
 def _quote(key: str) -> str:
@@ -80,7 +80,6 @@ def _pointer_key(key: str) -> str:
 
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_WORD = r"[^\W\d]\w*"
 # Each alternative is one part; the leading dot or slash belongs to it, so a text that is not wholly matched is not a path.
 _DOT_PART = re.compile(rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{{1,18}}|\*)\]|\[(?P<key>{_STRING})\]|(?P<deep>\.?\*\*)|(?P<star>\.?\*)")
 _SLASH_PART = re.compile(rf"(?P<index>[0-9]{{1,18}}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)")

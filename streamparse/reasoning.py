@@ -105,6 +105,8 @@ def as_family(value: str | Pair | Family | Iterable[Pair] | None) -> Family | No
         if value in FAMILIES:
             return FAMILIES[value]
         raise UsageError(f"unknown reasoning family {value!r}", expected=", ".join(("auto", *FAMILIES)), hint="Or pass (opener, closer).")
+    if not isinstance(value, Iterable):
+        raise UsageError(f"reasoning must be a family, delimiters or None, got {value!r}", expected='"auto" or ("<think>", "</think>")')
     pairs = tuple(value)
     if len(pairs) == 2 and all(isinstance(part, str) for part in pairs):
         pairs = ((pairs[0], pairs[1]),)  # type: ignore[assignment]

@@ -19,7 +19,6 @@ from .states import (
     BLOCK_COMMENT,
     CLOSER,
     COLON,
-    DEAD,
     DOUBLED,
     END,
     FIRST_KEY,
@@ -110,7 +109,10 @@ class Tolerant:
         elif char == "`" and "around" in allowed:
             if text.startswith("```", pos):
                 # The fence ends here, so the document does. What is open is cut.
-                machine.state = machine.accept(out) if machine.pending >= 0 else DEAD
+                if machine.pending >= 0:
+                    machine.state = machine.accept(out)
+                else:
+                    machine.stop()
                 return False
             if text[pos:] in ("`", "``") and not final:
                 return True
@@ -145,7 +147,7 @@ class Tolerant:
         """Whether a bare word is a literal or number in a form that the dialect takes."""
         return _odd_atom(machine, lexeme) is not None
 
-    def escape(self, machine: Machine, text: str, pos: int, final: bool, pieces: list[str]) -> int:
+    def escape(self, machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
         """The length of an escape that JSON does not know; 0: more text is needed; -1: a fault."""
         char = text[pos + 1]
         allowed = machine.tolerances
@@ -163,10 +165,10 @@ class Tolerant:
                 machine.diagnose("hex_escape", text, pos)
                 pieces.append(chr(int(text[pos + 2 : end], 16)))
                 return 4
-            if end == len(text) and not final:
+            if end == len(text):
                 return 0
         elif char in "\n\r\u2028\u2029" and "line_continuation" in allowed:
-            if char == "\r" and pos + 2 == len(text) and not final:
+            if char == "\r" and pos + 2 == len(text):
                 return 0
             machine.diagnose("line_continuation", text, pos)
             return 3 if text.startswith("\r\n", pos + 1) else 2
@@ -175,7 +177,7 @@ class Tolerant:
             pieces.append("\v")
             return 2
         elif char == "0" and "hex_escape" in allowed:
-            if pos + 2 == len(text) and not final:
+            if pos + 2 == len(text):
                 return 0
             if text[pos + 2 : pos + 3] not in tuple("0123456789"):
                 machine.diagnose("hex_escape", text, pos)
@@ -521,7 +523,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
     elif pending and _is_triple(machine, char, text):
         machine.pending = -1
         machine.held = []
-        machine.diagnose("triple_quotes", text, max(pos - 2, 0), field=machine.leaf)
+        machine.diagnose("triple_quotes", text, pos - 2, field=machine.leaf)
         machine.closers = char
         machine.pos = pos + 1
         machine.state = TRIPLE
@@ -811,6 +813,8 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     elif machine.lenient and machine.key_closers:
         # The quote was not the end of the key.
         machine.diagnose("unescaped_quote", text, pos - len(machine.gap) - 1)
+        before = len(machine.gap) + 1 + len(machine.key)
+        machine.key_barrier = machine.offset + pos - before + machine.max_key
         machine.key_pieces = [machine.key, machine.key_closers[-1], machine.gap]
         machine.state = KEY_STRING if machine.key_closers == '"' else KEY_QUOTED
     elif "missing_colon" in allowed and not machine.key_closers and machine.gap:
