@@ -710,6 +710,22 @@ def test_exceptions_of_the_sdk() -> None:
     assert named("bedrock").failed(boto("wait")).code == "throttlingException"
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "bad", "code": "x"}},
+        {"error": "bad", "code": "x"},
+        {"object": "error", "message": "bad", "type": "x"},
+        {"type": "error", "error": {"message": "bad", "type": "x"}},
+        {"type": "error", "message": "bad", "code": "x", "sequence_number": 3},
+    ],
+)
+def test_errors_inside_a_stream(error: dict[str, Any]) -> None:
+    result = response([chat({"content": "a"}), error] if "sequence_number" not in error else [error])
+    assert (result.metadata["error"], result.end_state) == ("bad", "error")
+    assert response([error]).metadata["error"] == "bad"
+
+
 def test_nothing_comes_after_a_terminal_event() -> None:
     adapter = named("openai")
     found = adapter.feed({"error": {"message": "bad", "code": 500}})

@@ -139,7 +139,9 @@ def detect(chunks: Sequence[Any], *, last: bool = False) -> Adapter | None:
 
 def _is_silent(chunk: Any) -> bool:
     """Whether a chunk belongs to no shape because it says nothing of its own: an empty one, or a bare error."""
-    return isinstance(chunk, dict) and (not chunk or "error" in chunk or get(chunk, "type") == "error")
+    return isinstance(chunk, dict) and (
+        not chunk or "error" in chunk or "error" in (get(chunk, "type"), get(chunk, "object"))
+    )
 
 
 def _unknown(chunk: Any) -> UsageError:

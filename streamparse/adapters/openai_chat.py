@@ -11,7 +11,7 @@ Azure, DeepSeek, Groq, LiteLLM, llama.cpp, Mistral, Ollama `/v1`, OpenRouter, Pe
     choices[i].delta.tool_calls[j], .function_call    ToolCallDelta, key = index
     choices[i].finish_reason                          Finish
     usage, x_groq.usage                               UsageUpdate (cumulative where it comes on every chunk)
-    error, x_groq.error                               Error
+    error, x_groq.error, object "error" (vLLM)        Error
 
 `choices` may be empty or None, `delta` may be None. The helper stream of the SDK (`client.chat.completions.stream`)
 sends each chunk again as events of its own: only its `chunk` events are read.
@@ -109,7 +109,7 @@ class OpenAIChatAdapter(Adapter):
 
     def unwrap(self, chunk: Any, out: Events) -> Any:
         """The chat chunk in what came; None where it is a helper event that repeats one, or unknown."""
-        if get(chunk, "choices") is not None or has(chunk, "choices") or has(chunk, "error"):
+        if has(chunk, "choices") or has(chunk, "error") or _is_error(chunk):
             return chunk
         kind = text(chunk, "type")
         if kind == "chunk":
@@ -228,6 +228,10 @@ class OpenAIChatAdapter(Adapter):
                 out.append(update)
         if groq is not None or usage is not None or (out and isinstance(out[-1], Finish)):
             self._read_session(chunk, out)
-        error = get(chunk, "error") or get(groq, "error")
+        error = get(chunk, "error") or get(groq, "error") or (chunk if _is_error(chunk) else None)
         if error:
             self.fail(out, error)
+
+
+def _is_error(chunk: Any) -> bool:
+    return get(chunk, "object") == "error"
