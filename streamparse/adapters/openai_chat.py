@@ -234,4 +234,4 @@ class OpenAIChatAdapter(Adapter):
 
 
 def _is_error(chunk: Any) -> bool:
-    return get(chunk, "object") == "error"
+    return word(chunk, "object") == "error"
