@@ -1,32 +1,14 @@
-"""Driving on trio: the third engine beside those of drive.py, for a first reader that runs on trio.
-
-trio is never imported: where it runs it is there already.
-"""
+"""Driving on trio: the third engine beside those of drive.py, for a first reader that runs on trio."""
 
 from __future__ import annotations
 
 import contextvars
 import inspect
-import sys
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .sources import AsyncNeeded, Idle
-
-if TYPE_CHECKING:
-    from .drive import Driven, Worker
-
-
-def running_trio() -> Any:
-    """The module trio, if it runs in this thread; else None."""
-    trio: Any = sys.modules.get("trio")
-    return trio if trio is not None and trio.lowlevel.in_trio_run() else None
-
-
-def is_trio_cancellation(error: BaseException) -> bool:
-    """Whether trio cancels the task that this was raised in."""
-    trio: Any = sys.modules.get("trio")
-    return trio is not None and isinstance(error, trio.Cancelled)
+from .waiting import Driven, Worker, in_thread, inside, running_trio
 
 
 class _TrioOps:
@@ -123,8 +105,6 @@ class TrioTasked:
 
     async def _here(self, index: int) -> None:
         if self._trio.lowlevel.current_task() is self._task:
-            from .drive import inside
-
             raise inside()
         while not self._run.has(index):
             waiter = self._trio.Event()
@@ -138,8 +118,6 @@ class TrioTasked:
         if running_trio() is not None and self._trio.lowlevel.current_trio_token() is self._token:
             await self._here(index)
         else:
-            from .drive import in_thread
-
             await in_thread(worker, self.advance, index)
 
     def advance(self, index: int) -> None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, cas
 
 from .adapters import Adapter
 from .dialect import Dialect, DialectName
-from .drive_trio import is_trio_cancellation
 from .errors import UsageError
 from .events import EventName, ResultMessage, SpecificMessage, StreamingData
 from .limits import Limits
@@ -32,6 +31,7 @@ from .sources import END, kind_of
 from .turn import ParserOptions, meta_of
 from .values import copy_value
 from .views import GeneratorType, View, view
+from .waiting import is_trio_cancellation
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack

@@ -19,7 +19,7 @@ from . import adapters
 from .adapters import AdapterProtocol
 from .adapters.text import TextAdapter
 from .captures import BodyDecoder
-from .drive import Cancelled, DriverOps, Engine, Stepped, Worker, engine_here
+from .drive import Engine, Stepped, engine_here
 from .errors import LimitExceeded, ProviderError, SchemaError, StreamParseError, UsageError
 from .events import ResultMessage
 from .paths import PathPattern, PathStyle, format_path
@@ -28,6 +28,7 @@ from .response import Response
 from .sources import END, AsyncNeeded, Feed, Idle
 from .turn import Messages, ParserOptions, Turn, reset_event
 from .values import copy_value
+from .waiting import Cancelled, DriverOps, Worker
 
 Handler = Callable[..., Any]
 AdapterChoice = str | AdapterProtocol | Callable[[], AdapterProtocol] | None

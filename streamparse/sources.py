@@ -81,6 +81,7 @@ def kind_of(source: Any, prefer_async: bool = False) -> Kind:
     """What `source` is; where it can be read both ways `prefer_async` decides. Raises `UsageError` where it is none."""
     if isinstance(source, str | bytes | bytearray | memoryview):
         return "text"
+    source = _unwrapped(source)
     if isinstance(source, Mapping):
         if _boto3_member(cast("Mapping[str, Any]", source)) is not None:
             return "boto3"
@@ -118,6 +119,13 @@ def kind_of(source: Any, prefer_async: bool = False) -> Kind:
     raise UsageError(f"cannot read a stream from {_describe(source)}", expected=_WANTED)
 
 
+def _unwrapped(source: Any) -> Any:
+    """The HTTP response in what `with_raw_response` of an SDK gives; everything else as it is."""
+    if isinstance(getattr(source, "headers", None), Mapping):
+        return getattr(source, "http_response", None) or source
+    return source
+
+
 def _boto3_member(source: Mapping[str, Any]) -> Any:
     for name in _BOTO3_MEMBERS:
         value = source.get(name)
@@ -137,8 +145,11 @@ def _async_body(source: Any, prefer_async: bool) -> Callable[[], Any] | None:
         method: Callable[[], Any] | None = getattr(source, name, None)
         if callable(method) and (name in _ASYNC_BODIES or inspect.isasyncgenfunction(method)):
             return method
-    method = getattr(getattr(source, "content", None), "iter_any", None)  # aiohttp
-    return method if callable(method) else None
+    try:
+        method = source.content.iter_any  # aiohttp
+    except Exception:  # noqa: BLE001  # `content` of another client may be a property that complains
+        return None
+    return cast("Callable[[], Any]", method)
 
 
 def _name(value: Any) -> str:
@@ -182,6 +193,7 @@ class Feed:
         After `AsyncNeeded` it may be called again, with other `ops`: it goes on where it stopped.
         """
         while self._iterator is None:
+            self.source = _unwrapped(self.source)
             kind = kind_of(self.source, ops.is_async or self._reads_async)
             if kind.startswith("async") or kind == "awaitable":
                 ops.need_async()
