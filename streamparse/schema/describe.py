@@ -37,7 +37,7 @@ class _Writer:
 
     def text(self) -> str:
         node = self._target(self.root)
-        self._members(node, "", ())
+        self._members(node, "", (self.root["$ref"],) if "$ref" in self.root else ())
         head = f"Answer with JSON only: {_article(self._type(node))}"
         if node.get("description"):
             head += f" ({_one_line(node['description'])})"

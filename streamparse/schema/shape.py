@@ -216,6 +216,11 @@ class Shape:
         """True for a union of which more than one alternative is left."""
         return bool(self.options)
 
+    @property
+    def opaque(self) -> bool:
+        """True where code of the user's reads the value first: then its keys are not known to mean anything."""
+        return self.compose is None and self.kinds == KINDS
+
     def child(self, part: Part) -> Shape | None:
         """The shape of a member. None: nothing is said about it (see `forbids`)."""
         if isinstance(part, int):
@@ -281,6 +286,7 @@ def union(title: str, options: list[Shape], check: Check, **facts: Any) -> Shape
     """The shape of a value that fits one of `options` (at least one)."""
     strings = [option for option in options if "string" in option.kinds]
     every = bool(strings) and all(option.choices is not None for option in strings)
+    choices = frozenset[str]().union(*(option.choices or () for option in strings)) if every else None
     lengths = [option.max_length for option in strings]
     lone = strings[0] if len(strings) == 1 else None
     return Shape(
@@ -291,8 +297,8 @@ def union(title: str, options: list[Shape], check: Check, **facts: Any) -> Shape
         must=any(option.must for option in options),
         check=check,
         compose=None,
-        facts=lone.facts if lone else (_first_facts(strings) if every else None),
-        choices=frozenset[str]().union(*(option.choices or () for option in strings)) if every else None,
+        facts=lone.facts if lone else one_of(choices) if choices is not None else None,
+        choices=choices,
         pattern=lone.pattern if lone else None,
         max_length=lone.max_length
         if lone
@@ -302,8 +308,17 @@ def union(title: str, options: list[Shape], check: Check, **facts: Any) -> Shape
     )
 
 
-def _first_facts(strings: list[Shape]) -> Check | None:
-    return next((option.facts for option in strings if option.facts is not None), None)
+def one_of(choices: frozenset[str]) -> Check:
+    """A check that a string is one of `choices`."""
+
+    def check(value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
+        if value in choices:
+            return Checked(value)
+        expected = " or ".join(map(repr, sorted(choices)))
+        details = {"type": "literal_error", "loc": (), "msg": f"Input should be {expected}", "input": value}
+        return Checked(None, ({**details, "ctx": {"expected": expected}},))
+
+    return check
 
 
 def _either(shapes: list[Shape | None]) -> Shape | None:
@@ -337,10 +352,10 @@ def fits(shape: Shape, data: Any) -> bool:
             chosen = next((shape.choose(data[key]) for key in shape.tag.keys if key in data), None)
             return chosen is not None and fits(chosen, data)
         return any(fits(option, data) for option in shape.options)
-    if shape.members is None or not is_object(data):
+    if shape.members is None or not is_object(data) or shape.opaque:
         return True
     members = shape.members.get()
-    if not members.fields:
+    if not members.fields or any(not prop.keys for prop in members.fields):
         return True
     if any(prop.required and not any(key in data for key in prop.keys) for prop in members.fields):
         return False

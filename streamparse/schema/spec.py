@@ -14,6 +14,7 @@ of such leaves.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import Annotated, Any, Optional, TypeGuard, cast
 
 from pydantic import ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
@@ -115,6 +116,8 @@ def _compile(spec: Any) -> Output:
         _refuse_json_schema(cast("Any", spec))
         adapter, shape = _adapter(_annotation(spec, "output", lenient=True))
         return Output(spec, shape, adapter, TypeAdapter(_annotation(spec, "output", lenient=False)))
+    if isinstance(spec, (FunctionType, BuiltinFunctionType)):
+        raise SchemaError(f"output {spec!r} cannot be used: it is a function")
     adapter, shape = _adapter(spec)
     return Output(spec, shape, adapter, adapter)
 
@@ -242,11 +245,11 @@ def _missing(shape: Shape, data: Any) -> list[Parts]:
         shape = _chosen(shape.resolve(kind_of(value)), value)
         steps: list[tuple[Part, Any]] = []
         if is_object(value):
-            members = shape.members.get() if shape.members else Members()
+            members = shape.members.get() if shape.members and not shape.opaque else Members()
             found.extend(
                 (*parts, prop.keys[0])
                 for prop in members.fields
-                if prop.required and not any(key in value for key in prop.keys)
+                if prop.required and prop.keys and not any(key in value for key in prop.keys)
             )
             steps = list(value.items())
         elif is_array(value):

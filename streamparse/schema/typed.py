@@ -223,6 +223,7 @@ class TypedTree:
         """True once the root is closed and everything fitted."""
         self._reported: set[Parts] = set()
         self._path: str | None = None
+        self._defaults: dict[str, Any] = {}
 
     def feed(self, event: StreamingData) -> None:
         """Take one event."""
@@ -264,9 +265,11 @@ class TypedTree:
         parent = self.chain[-1] if self.chain else None
         if parent is None:
             node = Node(None, part, kind, self.shape, live=self.checking)
+            node.defaults = self._defaults
         else:
             shape = parent.shape.child(part)
-            live = parent.composing
+            tag = parent.undecided
+            live = parent.composing or (tag is not None and part in tag.keys)
             node = Node(parent, part, kind, shape or ANYTHING, live=live)
             if shape is None and live and isinstance(part, str) and parent.shape.forbids(part):
                 details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
@@ -322,7 +325,9 @@ class TypedTree:
         if tag is not None:
             parent.store(part, self._as_it_is(node, value))
             parent.waiting.append((node, value))
-            if part in tag.keys:
+            if node.failed:
+                parent.failed = True  # its discriminator was reported
+            elif part in tag.keys:
                 self._decide(parent, part, value)
             return
         if not node.live:
@@ -444,6 +449,7 @@ class TypedTree:
         self._reported = {place for place in self._reported if place[: len(parts)] != parts}
         if not parts:
             self.chain = []
+            self._defaults = {}
             self.value, self.valid = HIDDEN, False
             return
         del self.chain[len(parts) :]
@@ -478,7 +484,7 @@ class TypedTree:
             # Nothing came yet: of a model, the instance with its defaults.
             root = self.shape.resolve("object")
             if root.members is not None and root.members.get().model is not None and not root.hold:
-                return wrap_roots(root, present(root, {}, {}))
+                return wrap_roots(root, present(root, {}, self._defaults))
         return shown
 
     def __getstate__(self) -> dict[str, Any]:

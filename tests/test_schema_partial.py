@@ -1,0 +1,387 @@
+"""Partial instances: what they show at each moment, what a type checker sees, and what they cost."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field, RootModel, TypeAdapter
+from support import schemas
+from typing_extensions import TypedDict
+
+from streamparse import StreamParser, UsageError
+from streamparse.schema import Hold, ItemsReader, Partial, PartialBuilder, PartialModel, Required, as_partial
+from streamparse.schema.partial import partial_class
+
+ROOT = Path(__file__).parents[1]
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    name: str
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    name: str
+    age: int
+
+
+class Tip(BaseModel):
+    text: str
+    rank: int | None = None
+
+
+class Ticket(BaseModel):
+    title: str
+    due: date | None = None
+    priority: int = 3
+    tags: list[str] = Field(default_factory=list)
+    pet: Annotated[Cat | Dog, Field(discriminator="kind")] | None = None
+    tips: list[Tip]
+
+
+TEXT = (
+    '{"title": "Broken", "due": "2024-01-02", "priority": 1, "pet": {"kind": "dog", "name": "Rex", "age": 3}, '
+    '"tips": [{"text": "Wait", "rank": 1}, {"text": "Or not"}]}'
+)
+
+
+def at(text: str, output: Any = Ticket) -> Any:
+    """The partial instance after `text`."""
+    builder: PartialBuilder[Any] = PartialBuilder(output)
+    return builder.update(StreamParser().feed(text))
+
+
+def until(mark: str) -> Any:
+    return at(TEXT[: TEXT.index(mark) + len(mark)])
+
+
+def test_before_anything_came_there_are_the_defaults() -> None:
+    empty = at("")
+    assert isinstance(empty, PartialModel)
+    assert (empty.title, empty.due, empty.priority, empty.tags, empty.pet, empty.tips) == (
+        None,
+        None,
+        3,
+        [],
+        None,
+        None,
+    )
+    assert empty.model_fields_set == set()
+
+
+def test_a_string_is_shown_as_it_grows_and_a_date_when_it_is_whole() -> None:
+    assert until("Bro").title == "Bro"
+    assert until("2024-01-0").due is None
+    assert until('2024-01-02"').due is None  # not yet certain that the quote ends the string
+    assert until('2024-01-02",').due is None
+    assert until('2024-01-02", "p').due is None or until('2024-01-02", "p').due == date(2024, 1, 2)
+    assert until('"priority": ').due == date(2024, 1, 2)
+
+
+def test_numbers_are_shown_whole() -> None:
+    assert until('"priority": 1').priority == 3
+    assert until('"priority": 1,').priority == 1
+
+
+def test_a_union_is_shown_when_it_is_decided() -> None:
+    assert until('"kind": "do').pet is None
+    pet = until('"name": "Re').pet
+    assert isinstance(pet, PartialModel)
+    assert type(pet).partial_of is Dog
+    assert (pet.kind, pet.name, pet.age) == ("dog", "Re", None)
+    assert until('"age": 3}').pet == Dog(kind="dog", name="Rex", age=3)
+
+
+def test_closed_items_are_real_instances_and_the_open_one_is_partial() -> None:
+    tips = until('"Or n').tips
+    assert tips[0] == Tip(text="Wait", rank=1)
+    assert type(tips[1]).partial_of is Tip
+    assert tips[1].text == "Or n"
+    assert tips[1].rank is None
+
+
+def test_the_last_one_is_the_real_object() -> None:
+    assert at(TEXT) == Ticket.model_validate_json(TEXT)
+
+
+def test_an_invalid_value_is_not_shown_as_if_it_were_one() -> None:
+    shown = at(
+        '{"title": "x", "due": "tomorrow", "priority": "high", "tips": [{"text": "t", "rank": "first"}], "pet": 5, "e": 1'
+    )
+    assert (shown.title, shown.due, shown.priority, shown.pet) == ("x", None, 3, None)
+    assert isinstance(shown.tips[0], PartialModel)
+    assert (shown.tips[0].text, shown.tips[0].rank) == ("t", None)
+    ended = at('{"title": "x", "due": "tomorrow", "tips": []}')
+    assert isinstance(ended, PartialModel)
+    assert (ended.title, ended.due) == ("x", None)
+
+
+def test_a_default_factory_runs_once_for_an_object() -> None:
+    made: list[int] = []
+
+    class Counted(BaseModel):
+        a: str
+        b: int = Field(default_factory=lambda: made.append(1) or len(made))  # type: ignore[func-returns-value]
+
+    builder = PartialBuilder(Counted)
+    parser = StreamParser()
+    shown = [builder.update(parser.feed(char)) for char in '{"a": "hello", "c":']
+    assert [item.b for item in shown if item is not None] == [1] * len(shown)
+
+
+def test_mutable_defaults_are_not_shared_with_the_model() -> None:
+    class Listed(BaseModel):
+        a: str
+        b: list[int] = [1]
+
+    at("", Listed).b.append(2)
+    assert Listed(a="").b == [1]
+
+
+def test_hold_hides_a_field_until_it_is_closed() -> None:
+    class Held(BaseModel):
+        code: Annotated[str, Hold]
+        rows: Annotated[list[str], Hold]
+        text: str
+
+    assert at('{"code": "A1', Held).code is None
+    shown = at('{"code": "A1", "rows": ["x", "y"', Held)
+    assert (shown.code, shown.rows) == ("A1", None)
+    assert at('{"code": "A1", "rows": ["x", "y"], "text": "t', Held).rows == ["x", "y"]
+
+
+def test_required_hides_the_object_that_lacks_it() -> None:
+    class Card(BaseModel):
+        note: str = ""
+        title: Annotated[str, Required]
+
+    class Board(BaseModel):
+        cards: list[Card]
+
+    assert at('{"cards": [{"note": "n"', Board).cards == []
+    shown = at('{"cards": [{"note": "n", "title": "T', Board).cards
+    assert [(card.note, card.title) for card in shown] == [("n", "T")]
+    assert at('{"note": "n"', Card) is None  # nothing can be shown yet
+    assert at('{"note": "n", "title": "T', Card).title == "T"
+
+
+def test_a_union_without_discriminator_is_shown_once_its_keys_tell() -> None:
+    class A(BaseModel):
+        x: str
+
+    class B(BaseModel):
+        y: str
+        x: str = ""
+
+    class Either(BaseModel):
+        v: A | B
+
+    assert at('{"v": {"x": "1', Either).v is None
+    assert type(at('{"v": {"x": "1", "y": "2', Either).v).partial_of is B
+    assert at('{"v": {"x": "1"}, "w": ', Either).v == A(x="1")
+
+
+def test_typed_dicts_dataclasses_dicts_and_root_models() -> None:
+    class Row(TypedDict):
+        a: int
+        b: str
+
+    @dataclasses.dataclass
+    class Point:
+        x: int
+        label: str = "here"
+
+    class Names(RootModel[list[str]]):
+        pass
+
+    assert at('{"a": 1, "b": "x', Row) == {"a": 1, "b": "x"}
+    point = at('{"x": 1,', Point)
+    assert (point.x, point.label) == (1, "here")
+    assert at('{"x": 1}', Point) == Point(1)
+    assert at('["a", "b', Names).root == ["a", "b"]
+    assert at('["a", "b', Names).model_dump() == ["a", "b"]
+    assert at('["a"]', Names) == Names(["a"])
+    assert at('{"x": [1, ', dict[str, list[int]]) == {"x": [1]}
+    assert at("", list[int]) is None
+
+
+def test_a_duplicate_key_starts_the_field_again() -> None:
+    shown = at('{"title": "one", "title": "tw')
+    assert shown.title == "tw"
+    assert at('{"title": 5, "tips": [], "title": "two"}') == Ticket(title="two", tips=[])
+
+
+def test_a_partial_instance_dumps_pickles_and_copies() -> None:
+    shown = until('"name": "Re')
+    assert shown.model_dump(mode="json", exclude_unset=True) == {
+        "title": "Broken",
+        "due": "2024-01-02",
+        "priority": 1,
+        "pet": {"kind": "dog", "name": "Re"},
+    }
+    assert json.loads(shown.model_dump_json())["tips"] is None
+    assert copy.deepcopy(shown) == shown
+    builder = PartialBuilder(Ticket)
+    parser = StreamParser()
+    builder.update(parser.feed(TEXT[:90]))
+    again = pickle.loads(pickle.dumps(builder))
+    rest = parser.feed(TEXT[90:]) + list(parser.close().events)
+    assert again.update(rest) == builder.update(rest) == Ticket.model_validate_json(TEXT)
+
+
+def test_partial_is_a_class_at_run_time() -> None:
+    assert Partial[Ticket] is partial_class(Ticket) is Partial[Ticket]
+    assert isinstance(at('{"title": "x'), Partial[Ticket])
+    schema = TypeAdapter(Partial[Ticket]).json_schema()
+    assert "required" not in schema
+    assert schema["properties"]["title"] == Ticket.model_json_schema()["properties"]["title"]
+    assert as_partial(5) == 5
+    with pytest.raises(UsageError):
+        partial_class(int)
+
+
+def test_a_type_checker_sees_optional_fields(tmp_path: Path) -> None:
+    source = tmp_path / "seen.py"
+    source.write_text(
+        """
+from __future__ import annotations
+from dataclasses import dataclass
+from pydantic import BaseModel
+from typing_extensions import assert_type
+from streamparse.schema import Partial, PartialBuilder, PartialModel, as_partial
+
+class User(BaseModel):
+    name: str
+
+class Ticket(BaseModel):
+    title: str
+    count: int = 3
+    user: User
+    users: list[User]
+
+@dataclass
+class Point:
+    x: int
+
+def look(ticket: Partial[Ticket], point: Partial[Point]) -> str:
+    assert_type(ticket.title, str | None)
+    assert_type(ticket.count, int | None)
+    assert_type(ticket.users, list[User] | None)
+    assert_type(point.x, int | None)
+    if ticket.user is not None:
+        assert_type(as_partial(ticket.user).name, str | None)
+    if isinstance(ticket, Ticket):
+        assert_type(ticket.title, str)
+    snapshot = PartialBuilder(Ticket).snapshot()
+    if snapshot is not None:
+        assert_type(snapshot.title, str | None)
+    return ticket.title or ""
+
+def wrong(ticket: Partial[Ticket]) -> None:
+    ticket.title.upper()
+    ticket.nothing
+"""
+    )
+    lines = [
+        number
+        for number, line in enumerate(source.read_text().splitlines(), 1)
+        if ".upper()" in line or ".nothing" in line
+    ]
+    for command in (
+        [
+            "mypy",
+            "--strict",
+            "--python-version",
+            "3.11",
+            "--cache-dir",
+            str(tmp_path / "cache"),
+            "--follow-imports",
+            "silent",
+        ],
+        ["pyright", "--outputjson", "--pythonpath", sys.executable],
+    ):
+        run = subprocess.run(
+            [sys.executable, "-m", *command, str(source)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={**__import__("os").environ, "PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)},
+        )
+        if command[0] == "pyright":
+            found = [
+                item["range"]["start"]["line"] + 1
+                for item in json.loads(run.stdout)["generalDiagnostics"]
+                if item["severity"] == "error"
+            ]
+        else:
+            found = [
+                int(line.split(":")[1])
+                for line in run.stdout.splitlines()
+                if line.startswith(source.name) and ": error:" in line
+            ]
+        assert found == lines, run.stdout + run.stderr
+
+
+def test_a_snapshot_costs_what_is_open_not_what_there_is() -> None:
+    class Row(BaseModel):
+        id: int
+        text: str
+
+    class Table(BaseModel):
+        rows: list[Row]
+
+    def seconds(count: int) -> float:
+        text = json.dumps({"rows": [{"id": n, "text": "some text that is long enough"} for n in range(count)]})
+        parser = StreamParser()
+        chunks = [parser.feed(text[at : at + 8]) for at in range(0, len(text), 8)]
+        best = 1e9
+        for _ in range(3):
+            builder = PartialBuilder(Table)
+            start = time.perf_counter()
+            for events in chunks:
+                builder.update(events)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    small, large = seconds(250), seconds(2000)
+    assert large < 8 * 2 * small  # linear would be 8, re-reading what is there 64
+
+
+class TestItems:
+    def test_each_element_when_it_closes(self) -> None:
+        reader = ItemsReader("tips[*]", Tip)
+        parser = StreamParser()
+        seen = [(item.index, item.value) for char in TEXT for item in reader.feed(parser.feed(char))]
+        seen += [(item.index, item.value) for item in reader.feed(parser.close().events)]
+        assert seen == [(0, Tip(text="Wait", rank=1)), (1, Tip(text="Or not"))]
+
+    def test_an_invalid_one_keeps_its_index(self) -> None:
+        reader = ItemsReader("a[*].b[*]", int)
+        run = schemas.stream(dict[str, Any], ['{"a": [{"b": [1, "x", 3]}, {"b": ["4"]}]}'])
+        items = reader.feed(run.events)
+        assert [(item.path, item.index, item.value, item.raw, item.valid) for item in items] == [
+            ("a[0].b[0]", 0, 1, 1, True),
+            ("a[0].b[1]", 1, None, "x", False),
+            ("a[0].b[2]", 2, 3, 3, True),
+            ("a[1].b[0]", 0, 4, "4", True),
+        ]
+        error = items[1].error
+        assert error is not None
+        assert error.path == "a[0].b[1]"
+        assert error.errors[0]["loc"] == ("a", 0, "b", 1)
+        with pytest.raises(type(error)):
+            items[1].unwrap()
+        assert items[0].unwrap() == 1
