@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from typing import Any
 
 from .drive_trio import TrioTasked
@@ -257,7 +258,8 @@ class Stepped:
         if self.dead:
             return
         self.dead = True
-        self._main.close()
+        with suppress(Cancelled):  # a run that was asked to end says so again
+            self._main.close()
         self._ops.close()
 
 

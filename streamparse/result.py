@@ -30,17 +30,18 @@ from .run import AdapterChoice, Handler, Run, RunOptions, Verdict
 from .sources import END, kind_of
 from .turn import ParserOptions, meta_of
 from .values import copy_value
-from .views import GeneratorType, View, view
+from .views import GeneratorType, View, items_view, view
 from .waiting import is_trio_cancellation
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from .schema import Output
+    from .schema import Item, Output
 
 __all__ = ["StreamResult", "Verdict", "split_choices", "wrap"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 Retention = Literal["compact", "lossless"]
 
 
@@ -163,7 +164,12 @@ class StreamResult(Generic[T]):
     def get_generator(self, type: Literal["all"]) -> Generator[ResultMessage, None, None]: ...
     @overload
     def get_generator(
-        self, type: GeneratorType, *, specific: Any = None, paths: str | Sequence[str] | None = None
+        self,
+        type: GeneratorType,
+        *,
+        specific: Any = None,
+        paths: str | Sequence[str] | None = None,
+        every: float = 0,
     ) -> Generator[Any, None, None]: ...
     def get_generator(
         self,
@@ -171,6 +177,7 @@ class StreamResult(Generic[T]):
         *,
         specific: Any = None,
         paths: str | Sequence[str] | None = None,
+        every: float = 0,
     ) -> Generator[Any, None, None]:
         """The run as it happens, in one of these ways:
 
@@ -180,13 +187,14 @@ class StreamResult(Generic[T]):
             specific      `(event, data)` of the events named in `specific=[...]`; without it of `reasoning_delta`,
                           `delta`, `reasoning_done`, `done` and `tool_calls`
             items         elements of a list (`paths=["tips[*]"]`, without it the answer itself) as their types
-            partial       the output with holes, after each piece that changed it
+            partial       the output with holes, after each piece that changed it; `every=0.1` shows it at most every
+                          so many seconds, and at the end
             original      the source's chunks, as they came
             all           `(event, data)` of every event
 
         `items` and `partial` need `output`. Raises `UsageError`, which lists the known ones, for another name.
         """
-        return self._read(self._view(type, specific, paths))
+        return self._read(self._view(type, specific, paths, every))
 
     @overload
     def get_async_generator(self, type: Literal["delta"] = "delta") -> AsyncGenerator[str, None]: ...
@@ -202,7 +210,12 @@ class StreamResult(Generic[T]):
     def get_async_generator(self, type: Literal["all"]) -> AsyncGenerator[ResultMessage, None]: ...
     @overload
     def get_async_generator(
-        self, type: GeneratorType, *, specific: Any = None, paths: str | Sequence[str] | None = None
+        self,
+        type: GeneratorType,
+        *,
+        specific: Any = None,
+        paths: str | Sequence[str] | None = None,
+        every: float = 0,
     ) -> AsyncGenerator[Any, None]: ...
     def get_async_generator(
         self,
@@ -210,9 +223,20 @@ class StreamResult(Generic[T]):
         *,
         specific: Any = None,
         paths: str | Sequence[str] | None = None,
+        every: float = 0,
     ) -> AsyncGenerator[Any, None]:
         """`get_generator` for async code."""
-        return self._read_async(self._view(type, specific, paths))
+        return self._read_async(self._view(type, specific, paths, every))
+
+    def items(self, pattern: str, output: type[U]) -> Generator[Item[U], None, None]:
+        """The elements at `pattern` (`tips[*]`), each as an instance of `output` as soon as it closes. One that does
+        not fit keeps its index and carries its error.
+        """
+        return self._read(items_view(pattern, output, self._run.options.parser.path_style))
+
+    def async_items(self, pattern: str, output: type[U]) -> AsyncGenerator[Item[U], None]:
+        """`items` for async code."""
+        return self._read_async(items_view(pattern, output, self._run.options.parser.path_style))
 
     # ---- the run itself
 
@@ -276,9 +300,9 @@ class StreamResult(Generic[T]):
 
     # ---- how they read
 
-    def _view(self, kind: str, specific: Any, paths: str | Sequence[str] | None) -> View:
+    def _view(self, kind: str, specific: Any, paths: str | Sequence[str] | None, every: float) -> View:
         style = self._run.options.parser.path_style
-        return view(kind, specific=specific, paths=paths, path_style=style, output=self._output)
+        return view(kind, specific=specific, paths=paths, every=every, path_style=style, output=self._output)
 
     def _read(self, show: View) -> Generator[Any, None, None]:
         run = self._run
@@ -380,7 +404,7 @@ class StreamResult(Generic[T]):
     def _raise(self) -> None:
         error = self._run.error
         if error is not None:
-            raise error
+            raise error.with_traceback(self._run.traceback)  # else it would grow with every reader
 
     def _response(self) -> Response:
         response = self._run.response

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import IncompleteRead
+from types import TracebackType
 from typing import Any, NamedTuple, Protocol, cast
 
 from . import adapters
@@ -107,6 +108,7 @@ class Run:
         self.validated: Any = END  # the object that the schema made of the data, once it did
         self.ended = False
         self.error: BaseException | None = None
+        self.traceback: TracebackType | None = None
         self.response: Response | None = None
         self.cancel_requested = False
         self._source = source
@@ -368,6 +370,7 @@ class Run:
     def _finish(self, error: BaseException | None) -> None:
         if not self.ended:
             self.error = error
+            self.traceback = None if error is None else error.__traceback__
             self._publish(Step(END, self._tail))
             self.ended = True
             if self._engine is not None:

@@ -277,9 +277,9 @@ class Feed:
         for kind, target in reversed(closers):
             try:
                 if kind == "exit":
-                    await ops.block(class_of(target).__exit__, target, None, None, None)
+                    await ops.block(class_of(target).__exit__, target, None, None, None, timeout=self._timeout)
                 elif kind == "async exit":
-                    await ops.wait(class_of(target).__aexit__(target, None, None, None))
+                    await ops.wait(class_of(target).__aexit__(target, None, None, None), self._timeout)
                 else:
                     await self._close_one(target, ops)
             except Exception:  # noqa: BLE001  # see above
@@ -294,9 +294,9 @@ class Feed:
         if is_async or self._never_blocks:
             result = method()
         else:
-            result = await ops.block(method)
+            result = await ops.block(method, timeout=self._timeout)
         if inspect.isawaitable(result):
-            await ops.wait(result)
+            await ops.wait(result, self._timeout)
 
     def interrupt(self) -> None:
         """Close from outside while a thread may be inside the source, without waiting for either."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -27,14 +28,20 @@ def view(
     *,
     specific: str | Sequence[str] | None = None,
     paths: str | Sequence[str] | None = None,
+    every: float = 0,
     path_style: PathStyle = "dot",
     output: Output | None = None,
 ) -> View:
-    """The view of this type. Raises `UsageError` for a type, an event or an option that does not exist or fit."""
+    """The view of this type; the arguments are those of `get_generator`.
+
+    Raises `UsageError` for a type, an event or an option that does not exist or fit.
+    """
     if kind not in TYPES:
         raise UsageError(f"unknown generator type {kind!r}", expected=", ".join(TYPES))
     if specific is not None and kind != "specific":
         raise UsageError(f"specific= goes with type='specific', not {kind!r}")
+    if every and kind != "partial":
+        raise UsageError(f"every= goes with type='partial', not {kind!r}")
     patterns = _patterns(paths, path_style)
     if patterns and kind not in ("instant", "streaming_parse", "items"):
         raise UsageError(f"paths= goes with type='instant' and type='items', not {kind!r}")
@@ -50,7 +57,15 @@ def view(
         return _Filter(patterns) if patterns else _instant
     if output is None:
         raise UsageError(f"type={kind!r} needs to know what the answer is to be", hint="Pass output= to wrap().")
-    return _Items(output, patterns) if kind == "items" else _Partials(output)
+    return _Items(output, patterns) if kind == "items" else _Partials(output, every)
+
+
+def items_view(pattern: str, output: Any, path_style: PathStyle = "dot") -> View:
+    """The elements at `pattern`, each as `output`."""
+    from .schema import ItemsReader
+
+    reader: ItemsReader[Any] = ItemsReader(pattern, output, path_style=path_style)
+    return lambda step: reader.feed(_content(step))
 
 
 def _patterns(paths: str | Sequence[str] | None, style: PathStyle) -> list[PathPattern]:
@@ -73,6 +88,10 @@ def _original(step: Step) -> Iterable[Any]:
 
 def _instant(step: Step) -> list[StreamingData]:
     return [data for event, data in step.messages if event == "instant"]
+
+
+def _content(step: Step) -> list[StreamingData]:
+    return [event for event in _instant(step) if event.source == "content"]
 
 
 def _specific(names: str | Sequence[str]) -> View:
@@ -137,10 +156,8 @@ class _Items:
     def __call__(self, step: Step) -> Iterable[Item[Any]]:
         return [
             self._item(event.parts, event.value)
-            for event in _instant(step)
-            if event.is_complete
-            and event.source == "content"
-            and any(pattern.matches(event.parts) for pattern in self._patterns)
+            for event in _content(step)
+            if event.is_complete and any(pattern.matches(event.parts) for pattern in self._patterns)
         ]
 
     def _item(self, parts: Parts, raw: Any) -> Item[Any]:
@@ -164,16 +181,23 @@ class _Items:
 
 
 class _Partials:
-    """The output with holes, after each step that changed it."""
+    """The output with holes, after each step that changed it, but not more often than `every` so many seconds."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, every: float) -> None:
         from .schema import PartialBuilder
 
         self._builder: PartialBuilder[Any] = PartialBuilder(output)
+        self._every = every
+        self._due = 0.0
+        self._changed = False
 
     def __call__(self, step: Step) -> Iterable[Any]:
-        events = [event for event in _instant(step) if event.source == "content"]
-        if not events:
+        for event in _content(step):
+            self._builder.feed(event)
+            self._changed = True
+        if not self._changed or (self._every and time.monotonic() < self._due and step.chunk is not END):
             return ()
-        shown = self._builder.update(events)
+        self._changed = False
+        self._due = time.monotonic() + self._every
+        shown = self._builder.snapshot()
         return () if shown is None else (shown,)

@@ -7,6 +7,7 @@ import gc
 import json
 import threading
 import time
+import traceback
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
@@ -315,6 +316,40 @@ def test_an_http_response_is_read_by_its_body() -> None:
     assert response.closed == 1
 
 
+def test_the_raw_response_of_an_sdk_is_read_by_its_body() -> None:
+    class Raw:
+        def __init__(self, response: HTTPResponse) -> None:
+            self.http_response, self.headers = response, response.headers
+
+        @property
+        def content(self) -> bytes:
+            raise AssertionError("this would read the whole body")
+
+        def iter_bytes(self) -> Any:
+            raise AssertionError("not of the raw response")
+
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chat(["hi"])).encode()
+    assert wrap(Raw(HTTPResponse(body))).get_text() == "hi"
+
+
+def test_an_http_response_as_requests_gives_it() -> None:
+    class Requests:
+        headers: dict[str, str] = {"Content-Type": "text/event-stream"}  # noqa: RUF012  # as it is there
+
+        @property
+        def content(self) -> bytes:
+            raise AssertionError("this would read the whole body")
+
+        def __iter__(self) -> Any:
+            raise AssertionError("in pieces of 128 bytes")
+
+        def iter_content(self, chunk_size: int | None) -> Any:
+            assert chunk_size is None
+            yield from (f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chat(["hi"]))
+
+    assert wrap(Requests()).get_text() == "hi"
+
+
 def test_an_http_response_that_is_a_page_is_an_error_that_shows_it() -> None:
     with pytest.raises(ProviderError, match="Bad gateway"):
         wrap(HTTPResponse(b"<html>Bad gateway</html>", "text/html")).get_text()
@@ -428,6 +463,25 @@ def test_partials_grow_to_the_whole() -> None:
     assert partials[-1] == Tips(title="Hello", tips=[Tip(text="one")])
 
 
+def test_partials_can_be_thinned_and_end_with_the_whole() -> None:
+    text = '{"title": "Hello", "tips": []}'
+    result = wrap(pieces(text, 1), output=Tips)
+    partials = list(result.get_generator("partial", every=60))
+    assert len(partials) == 2
+    assert partials[-1] == Tips(title="Hello", tips=[])
+    with pytest.raises(UsageError, match="every="):
+        result.get_generator("delta", every=1)
+
+
+def test_items_by_pattern_and_type() -> None:
+    result = wrap(pieces(TIPS))
+    items = list(result.items("tips[*]", Tip))
+    assert [(item.index, item.valid) for item in items] == [(0, True), (1, False), (2, True)]
+    assert items[0].unwrap() == Tip(text="one", score=1)
+    with pytest.raises(SchemaError):
+        items[1].unwrap()
+
+
 def test_data_object() -> None:
     text = '{"title": "Hello", "tips": [{"text": "one"}]}'
     result = wrap(pieces(text), output=Tips)
@@ -464,6 +518,16 @@ def test_an_error_of_the_source_reaches_every_reader_after_the_events_before_it(
     assert (result.response.text, result.response.data) == ('{"a": "x', {"a": "x"})
     assert (result.response.end_state, result.response.metadata["error"]) == ("error", "gone")
     assert stream.closed
+
+
+def test_an_error_does_not_grow_with_its_readers() -> None:
+    result = wrap(Stream([], RuntimeError("gone")))
+    lengths = set()
+    for _ in range(5):
+        _, error = drain(result.get_generator("delta"))
+        assert error is not None
+        lengths.add(len(traceback.extract_tb(error.__traceback__)))
+    assert len(lengths) == 1
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError("reset"), EOFError("eof")])

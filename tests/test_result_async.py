@@ -274,6 +274,40 @@ async def test_a_callable_or_manager_that_blocks_does_not_block_the_loop_either(
     assert here not in seen
 
 
+async def test_http_responses_of_async_clients() -> None:
+    lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chat(["hi"])]
+
+    class Httpx:
+        headers: dict[str, str] = {"content-type": "text/event-stream"}  # noqa: RUF012  # as it is there
+        stream = AsyncStream([])
+        closed = 0
+
+        def iter_bytes(self) -> Any:
+            raise AssertionError("sync")
+
+        def aiter_bytes(self) -> Any:
+            return agenerate(lines)
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    class Content:
+        def iter_any(self) -> Any:
+            return agenerate(lines)
+
+    class Aiohttp:
+        headers: dict[str, str] = {"Content-Type": "text/event-stream"}  # noqa: RUF012  # as it is there
+        content = Content()
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    for response in (Httpx(), Aiohttp()):
+        assert await wrap(response).async_get_text() == "hi"
+        assert response.closed == 1
+
+
 async def test_context_variables_reach_a_sync_source() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="no")
     variable.set("yes")
@@ -520,6 +554,7 @@ async def test_typed_generators() -> None:
     result = wrap(agenerate(pieces(TIPS)), output=Tips)
     items = [item async for item in result.get_async_generator("items", paths="tips[*]")]
     assert [item.value for item in items if item.valid] == [Tip(text="one", score=1), Tip(text="three")]
+    assert [item.value async for item in result.async_items("tips[*]", Tip)] == [item.value for item in items]
     partials = [partial async for partial in result.get_async_generator("partial")]
     assert partials[-1].title == "T"
 
