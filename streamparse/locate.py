@@ -278,6 +278,12 @@ class Locator:
         if at == len(buffer):
             return True if final else None
         char = buffer[at]
+        if char == '"' and opener == "{":
+            # `{a": 1}`: the opening quote is missing.
+            at = _after_space(buffer, at + 1)
+            if at == len(buffer):
+                return True if final else None
+            char = buffer[at]
         if char in _SEPARATORS:
             return opener == "{"
         if char == "\n":

@@ -346,7 +346,7 @@ class Machine:
         # The document stands in a container of one, so that the root needs no code of its own.
         self.in_object = isinstance(key, str)
         self.holder: Any = {} if self.in_object else []
-        self.container: Any = self.holder if self.keep_data else None
+        self.container: Any = self.holder
         self.node = parent
         self.key = key if isinstance(key, str) else ""
         self.index = 0 if isinstance(key, str) else key  # of the next item of the current array
@@ -540,12 +540,12 @@ class Machine:
                         if pending >= 0:
                             pending = -1
                             self.end_string(out)
+                        key = self.key
                         if keep:
-                            key = self.key
                             self.key = key = self.memo.setdefault(key, key)
-                            if key in self.container:
-                                self.state, self.pending = state, pending
-                                self.key_again(text, pos - 1, out)
+                        if key in self.container:
+                            self.state, self.pending = state, pending
+                            self.key_again(text, pos - 1, out)
                         if pos < n and text[pos] == " ":
                             pos += 1
                         state = VALUE
@@ -634,9 +634,8 @@ class Machine:
                                 self.node, self.key if in_object else self.index, "number", self.origin, None, None, None
                             ]  # fmt: skip
                             if in_object:
-                                if keep:
-                                    self.container[self.key] = value
-                                    self.hole = False
+                                self.container[self.key] = value if keep else None
+                                self.hole = False
                             else:
                                 self.put(None, value)
                             event = StreamingData.__new__(StreamingData)
@@ -872,9 +871,8 @@ class Machine:
     def put(self, key: Any, value: Any) -> None:
         """Set `value` at `key` of the current container (in an array: at its end)."""
         if self.in_object:
-            if self.keep_data:
-                self.container[key] = value
-                self.hole = False
+            self.container[key] = value if self.keep_data else None
+            self.hole = False
             return
         self.index += 1
         if self.keep_data:
@@ -904,10 +902,9 @@ class Machine:
         in_object = self.in_object
         kind = "object" if is_object else "array"
         field: Field = [node, self.key if in_object else self.index, kind, self.origin, None, None, None]
-        value: Any = None
-        if self.keep_data:
-            value = {} if is_object else []
-        self.put(self.key, value)
+        # Without data an object still remembers its keys while it is open: a key that comes again is told by a `reset`.
+        value: Any = {} if is_object else [] if self.keep_data else None
+        self.put(self.key, value if self.keep_data else None)
         self.stack.append((node, container, in_object, self.index))
         self.node = field
         self.container = value
@@ -922,7 +919,7 @@ class Machine:
         """Close the current container. Returns the state behind it."""
         node = self.node
         assert node is not None
-        out.append(make_event(node, "done", None, self.container))
+        out.append(make_event(node, "done", None, self.container if self.keep_data else None))
         if self.in_object:
             self.objects -= 1
         self.node, self.container, self.in_object, self.index = self.stack.pop()
@@ -1159,7 +1156,7 @@ class Machine:
         node, container = self.node, self.container
         for parent in reversed(self.stack):
             assert node is not None
-            out.append(make_event(node, "cut", None, container))
+            out.append(make_event(node, "cut", None, container if self.keep_data else None))
             node, container = parent[0], parent[1]
         state = self.real_state()
         raw = self.atom + self.buffer if state == BARE or state == GAP else self.buffer
@@ -1224,14 +1221,14 @@ class Machine:
     def tree(self, default: Any) -> Any:
         """The value so far, live: an open string as far as it is known. `default` when there is none yet."""
         self.put_open()
-        if not self.holder:
+        if not self.holder or not self.keep_data:
             return default
         return next(iter(self.holder.values())) if type(self.holder) is dict else self.holder[0]
 
     def snapshot(self, default: Any) -> Any:
         """A copy of `tree`. A key that came again has no value until its new one begins."""
         self.put_open()
-        if not self.hole:
+        if not self.hole or not self.keep_data:
             return copy_value(self.tree(default))
         # Take the void key out for a moment; the order of the keys is put back with it.
         container = self.container
@@ -1305,16 +1302,18 @@ class Machine:
         self.log = log
         return events
 
-    def rewind(self, text: str) -> None:
-        """Go back before `text`, which was skipped, to read it after all."""
-        self.offset -= len(text)
-        self.line -= text.count("\n")
-        self.line_start = self.offset
+    def position(self) -> tuple[int, int, int]:
+        """Offset, line, and offset of the beginning of the line, of the next character."""
+        return self.offset, self.line, self.line_start
+
+    def seek(self, position: tuple[int, int, int]) -> None:
+        """Go to a position that `position` gave, to read there after all."""
+        self.offset, self.line, self.line_start = position
 
     def read_alone(self, text: str) -> list[StreamingData]:
-        """Read `text` if it is one whole value, else skip it. Returns its events."""
+        """Read `text` if it is one whole value, else nothing. Returns its events."""
         before = (self.tolerances, self.lenient, self.solo)
-        place = (self.offset, self.line, self.line_start)
+        place = self.position()
         count = self.diagnostic_count
         self.tolerances = self.tolerances - {"truncated", "unquoted_string", "around"}
         self.lenient = False
@@ -1329,8 +1328,7 @@ class Machine:
         self.incomplete = []
         self.forget(count)
         self.begin(self.node, self.key if self.in_object else self.index)
-        self.offset, self.line, self.line_start = place
-        self.skip(text)
+        self.seek(place)
         return []
 
     def place(self, text: str, pos: int) -> tuple[int, int]:
@@ -1418,6 +1416,8 @@ class Machine:
         state["indexes"] = [parent[3] for parent in self.stack]
         state["base"] = None if node is None else (parts_of(node), node[KIND])
         state["flat"] = flatten(self.holder)
+        if not self.keep_data:
+            state["keys"] = [*(parent[1] for parent in self.stack[1:]), self.container]
         state["leaf"] = self.leaf[KEY]
         return (restore_machine, (state,))
 
@@ -1442,7 +1442,7 @@ def restore_machine(state: dict[str, Any]) -> Machine:
     node: Field | None = None
     if state["base"] is not None:
         node = field_at(state["base"][0], state["base"][1], origin[0], origin[1])
-    container: Any = machine.holder if machine.keep_data else None
+    container: Any = machine.holder
     in_object = type(machine.holder) is dict
     stack: list[tuple[Field | None, Any, bool, int]] = []
     for (key, kind), index in zip(state["spine"], state["indexes"], strict=True):
@@ -1450,6 +1450,8 @@ def restore_machine(state: dict[str, Any]) -> Machine:
         node = [node, key, kind, origin, None, None, None]
         if machine.keep_data:
             container = container[key] if in_object else container[-1]
+        else:
+            container = state["keys"][len(stack) - 1]
         in_object = kind == "object"
     machine.stack = stack
     machine.node = node

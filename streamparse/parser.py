@@ -26,8 +26,10 @@ from .locate import BEGIN, NOTE, Locator, Step
 from .paths import STYLES, PathStyle
 from .reasoning import ANSWER, FIRST_THOUGHT, SKIP, Family, Pair, Piece, Splitter, as_family
 from .tolerance import tolerance_for
+from .unescape import ESCAPED_START, Unescaper
 from .values import copy_value
 
+Place = tuple[int, int, int]
 Documents = Literal["first", "last", "all"]
 NumberMode = Literal["int_float", "decimal", "lexeme"]
 SurrogateMode = Literal["replace", "keep"]
@@ -106,7 +108,7 @@ class StreamParser:
 
     __slots__ = (
         "_answer", "_decoder", "_direct", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
-        "_path_style", "_reading", "_root", "_source", "_splitter", "_thoughts", "dialect", "documents", "keep_data", "limits",
+        "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
     )  # fmt: skip
 
     def __init__(
@@ -158,6 +160,8 @@ class StreamParser:
         self._reading = not around  # the machine has the text
         self._direct = self._reading and self._splitter.done  # nothing stands between a chunk and the machine
         self._ended = False  # the document that counts is over: the rest is only skipped
+        self._unescaper: Unescaper | None = None  # the document is escaped as if inside a string
+        self._places: dict[int, Place] = {}  # where the answer and the reasoning begin
         self._list: list[Any] = []  # the closed documents, with documents="all"
         self._root = field_at((), "array", source, path_style) if documents == "all" else None
         if self._root is not None:
@@ -197,13 +201,21 @@ class StreamParser:
         else:
             for piece in self._splitter.feed(text):
                 self._sort(piece, out)
-        self._direct = self._reading and self._splitter.done and self._error is None and self._decoder.idle
+        self._direct = (
+            self._reading
+            and self._splitter.done
+            and self._error is None
+            and self._decoder.idle
+            and self._unescaper is None
+        )
 
     def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
         kind, text = piece
         if kind == ANSWER:
             self._read(text, out)
             return
+        if kind != SKIP:
+            self._places.setdefault(FIRST_THOUGHT, self._machine.position())
         room = max(self.limits.document - self._machine.offset, 0)
         self._skip(text)
         text = text[:room]
@@ -219,16 +231,33 @@ class StreamParser:
 
     def _read(self, text: str, out: list[StreamingData]) -> None:
         """Text of the answer: to the machine while it is in a document, else to the locator."""
+        if self._unescaper is not None:
+            self._machine.keep_text(text)
+            self._read_escaped(text, out)
+            return
         if self._reading:
             out.extend(self._machine.feed(text))
             if self._machine.stopped:
                 self._stopped(out)
             return
+        self._places.setdefault(ANSWER, self._machine.position())
         self._machine.keep_text(text)
         if self._locator is not None and not self._ended:
             self._follow(self._locator.feed(text), out)
         else:
             self._skip(text)
+
+    def _read_escaped(self, text: str, out: list[StreamingData]) -> None:
+        """Text of an escaped document, piece by piece: the machine stops behind any of them."""
+        assert self._unescaper is not None
+        machine = self._machine
+        for piece, used in self._unescaper.feed(text):
+            out.extend(machine.read(piece))
+            if machine.stopped:
+                self._unescaper = None
+                machine.rest += text[used:]
+                self._stopped(out)
+                return
 
     def _stopped(self, out: list[StreamingData]) -> None:
         """The machine reads no more: the document is closed, a fence ended it, or there is a fault."""
@@ -270,6 +299,13 @@ class StreamParser:
             machine.begin(None, 0)
         self._incomplete = []
         self._reading = True
+        if "escaped_document" in self.dialect and ESCAPED_START.match(text) is not None:
+            machine.note("escaped_document")
+            self._unescaper = Unescaper()
+            if not keep:
+                machine.keep_text(text)
+            self._read_escaped(text, out)
+            return
         out.extend(machine.read(text) if keep else machine.feed(text))
         if machine.stopped:
             self._stopped(out)
@@ -383,7 +419,8 @@ class StreamParser:
         if guessed:
             # The block was only said to be open, and never closed: a document in it is the answer after all.
             text = self._thoughts.text()
-            self._machine.rewind(text)
+            end = self._machine.position()
+            self._machine.seek(self._places.get(FIRST_THOUGHT, end))
             self._follow(self._locator.feed(text), out, keep=False)
             self._follow(self._locator.close(), out, keep=False)
             if self._reading:
@@ -391,15 +428,18 @@ class StreamParser:
             if self._locator.count:
                 self._machine.note("no_reasoning")
                 return
+            self._machine.seek(end)
         machine = self._machine
         answer = self._answer.text()
         scalar = lone_scalar(answer)
         if scalar or self._locator.empty:
             text = scalar or self._locator.empty
             at = answer.index(text)
-            machine.rewind(answer[at:])
+            end = machine.position()
+            machine.seek(self._places.get(ANSWER, end))
+            machine.skip(answer[:at])
             events = machine.read_alone(text)
-            machine.skip(answer[at + len(text) :])
+            machine.seek(end)
             if events:
                 if not scalar:
                     machine.note("leading_text")

@@ -37,7 +37,7 @@ def dot_key(key: str) -> str:
 
 def _is_word(key: str) -> bool:
     # Letters and digits of any script. A lone surrogate is neither, so it is quoted, and escaped there.
-    return key.replace("_", "a").isalnum() and not key[0].isdigit()
+    return key.replace("_", "a").isalnum() and not key[0].isnumeric()
 
 
 def _quote(key: str) -> str:
@@ -84,6 +84,8 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 _DOT_PART = re.compile(rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{{1,18}}|\*)\]|\[(?P<key>{_STRING})\]|(?P<deep>\.?\*\*)|(?P<star>\.?\*)")
 _SLASH_PART = re.compile(rf"(?P<index>[0-9]{{1,18}}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)")
 
+_WORD = re.compile(r"[^\W\d]\w*")
+
 _ANY_INDEX = -1
 _ANY_KEY = -2
 _DEEP = -3
@@ -118,7 +120,7 @@ def _parse_dot(text: str) -> Parts:
             raise _bad(text, position)
         if match["word"] is not None:
             # A word needs a dot before it unless it comes first, and must be one that format_path would not have quoted.
-            if bool(match["dot"]) != (position > 0) or not _is_word(match["word"]):
+            if bool(match["dot"]) != (position > 0) or _WORD.fullmatch(match["word"]) is None:
                 raise _bad(text, position)
             parts.append(match["word"])
         elif match["index"] is not None:
@@ -146,7 +148,7 @@ def _parse_slash(text: str) -> Parts:
         elif match["key"] is not None:
             parts.append(_unquote(match["key"], text, position))
         elif match["word"] is not None:
-            if not _is_word(match["word"]):
+            if _WORD.fullmatch(match["word"]) is None:
                 raise _bad(text, position)
             parts.append(match["word"])
         else:

@@ -145,7 +145,12 @@ class Tolerant:
 
     def is_atom(self, machine: Machine, lexeme: str) -> bool:
         """Whether a bare word is a literal or number in a form that the dialect takes."""
-        return _odd_atom(machine, lexeme) is not None
+        if _odd_atom(machine, lexeme) is not None:
+            return True
+        # While a quote is pending: dates and versions (`2024-05-01`), and a word right between two commas.
+        return machine.pending >= 0 and "unquoted_string" in machine.tolerances and (
+            lexeme[:1].isdigit() or not machine.gap and machine.state == BARE
+        )
 
     def escape(self, machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
         """The length of an escape that JSON does not know; 0: more text is needed; -1: a fault."""
@@ -631,6 +636,8 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
             machine.end_string(out)
         elif char in _ATOM:
             machine.atom = ""
+            # Prose has a blank behind a comma; a bare word right behind it may be an item.
+            machine.gap = "" if _char_before(machine) in _COMMAS else " "
             machine.state = BARE
             return False
         else:
@@ -670,6 +677,11 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     else:
         machine.unexpected()
     return False
+
+
+def _char_before(machine: Machine) -> str:
+    text = machine.text[: machine.pos] or "".join(machine.held)[: -len(machine.text) or None]
+    return text[-1:] or " "
 
 
 def _no_value(machine: Machine, length: int, out: list[StreamingData]) -> None:
@@ -803,8 +815,14 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         machine.diagnose("wrong_separator" if char == "=" else "fullwidth_punctuation", text, pos)
         machine.pos = pos + (2 if text.startswith("=>", pos) else 1)
         _take_key(machine, text, pos, out)
-    elif pending:
+    elif pending and not ("missing_colon" in allowed and machine.key_closers and _leads_on(machine, char)):
         machine.state = machine.reject(out)
+    elif pending:
+        machine.pending = -1
+        machine.held = []
+        machine.end_string(out)
+        machine.diagnose("missing_colon", text, pos)
+        _take_key(machine, text, pos, out)
     elif "missing_colon" in allowed and (char in "{[" or machine.gap and _begins_value(machine, char)):
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
@@ -825,6 +843,11 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     return False
 
 
+def _leads_on(machine: Machine, char: str) -> bool:
+    """Whether a quoted key without its colon is one all the same, while a quote before it is pending."""
+    return char in "{[" or bool(machine.gap) and (char.isdigit() or char in "-tfn")
+
+
 def _begins_value(machine: Machine, char: str) -> bool:
     return char in _QUOTES or char in "{[-+." or char.isdigit() or char in "tfnTFN"
 
@@ -833,8 +856,8 @@ def _take_key(machine: Machine, text: str, pos: int, out: list[StreamingData]) -
     """The key is certain. The same as the machine does at a colon."""
     if machine.keep_data:
         machine.key = machine.memo.setdefault(machine.key, machine.key)
-        if machine.key in machine.container:
-            machine.key_again(text, pos, out)
+    if machine.key in machine.container:
+        machine.key_again(text, pos, out)
     machine.state = VALUE
 
 
