@@ -122,7 +122,7 @@ def _compile(spec: Any) -> Output:
     return Output(spec, shape, adapter, adapter)
 
 
-def _adapter(annotation: Any) -> tuple[TypeAdapter[Any], Shape]:
+def _adapter(annotation: Any, place: str = "output") -> tuple[TypeAdapter[Any], Shape]:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         return adapter, core.shape_of(cast("dict[str, Any]", adapter.core_schema))
@@ -135,7 +135,7 @@ def _adapter(annotation: Any) -> tuple[TypeAdapter[Any], Shape]:
         TypeError,
     ) as error:
         raise SchemaError(
-            f"output {annotation!r} cannot be used: {error}",
+            f"{annotation!r} at {place} cannot be used: {error}",
             hint="Give a pydantic model, a dataclass, a TypedDict, an annotation, a dict or list specification,"
             " or JsonSchema({...}).",
         ) from error
@@ -172,6 +172,8 @@ def _annotation(spec: Any, place: str, *, lenient: bool) -> Any:
                 f"the list at {place} must hold one specification, for all its items; it holds {len(items)}"
             )
         kind = list[_annotation(items[0], f"{place}[*]", lenient=lenient)]  # type: ignore[misc]
+    else:
+        _adapter(kind, place)
     if lenient and ensure != "not_null" and place != "output":
         kind = Optional[kind]  # noqa: UP045  # `|` is not known to everything that may stand here
     extras = ([Field(description=description)] if description else []) + ([Ensured(ensure)] if ensure else [])

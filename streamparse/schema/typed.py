@@ -131,16 +131,12 @@ class Node:
         return self.shape.members.get().by_key.get(part)
 
     def store(self, part: Part, value: Any) -> None:
-        """Keep a closed member. `HIDDEN`: it cannot be shown."""
-        if isinstance(part, str):
-            if value is HIDDEN:
-                self.values.pop(part, None)
-            else:
-                self.values[part] = value
-        elif part < len(self.values):
-            self.values[part] = None if value is HIDDEN else value
+        """Keep a closed member. `HIDDEN`, it cannot be shown, is None: not a default, for something did come."""
+        shown = None if value is HIDDEN else value
+        if isinstance(part, str) or part < len(self.values):
+            self.values[part] = shown
         else:
-            self.values.append(None if value is HIDDEN else value)
+            self.values.append(shown)
 
     def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
         """The open value as it can be shown, with its open member `inner`."""
