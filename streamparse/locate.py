@@ -271,7 +271,8 @@ class Locator:
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
             return True
-        while at < len(buffer) and buffer[at] not in _SEPARATORS and buffer[at] not in "{}[]\"\n<>!?;":
+        stops = "{}[]\"\n<>!?;" + (_SEPARATORS if opener == "{" else "")
+        while at < len(buffer) and buffer[at] not in stops:
             if buffer[at] == "," or buffer[at] == "，":
                 return opener == "["
             at += 1
@@ -380,6 +381,10 @@ class Locator:
         closing = _CLOSING_TAG.match(buffer)
         if closing is not None and (self._wrapped or buffer[0] != "<"):
             if closing[0][0] in "`~":
+                if closing.end() == len(buffer) and not final and closing.end() <= self._held:
+                    return True  # more of the same may follow
+                if not self._fenced:
+                    self._note(steps, "trailing_text")
                 self._fenced = ""
             self._skip(steps, closing.end())
             return False

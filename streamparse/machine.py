@@ -283,7 +283,7 @@ class Machine:
     """
 
     __slots__ = (
-        "atom", "atom_at", "barrier", "blocks", "log", "buffer", "closers", "comment", "container", "diagnostic_count",
+        "atom", "atom_at", "atom_place", "barrier", "blocks", "log", "buffer", "closers", "comment", "container", "diagnostic_count",
         "diagnostics", "doubled", "error", "final", "gap", "held", "held_at", "held_line", "held_line_start",
         "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
         "key_closers", "key_pieces", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
@@ -360,6 +360,7 @@ class Machine:
         self.key_barrier = 0
         self.atom = ""  # the beginning of a bare word that goes on
         self.atom_at = 0
+        self.atom_place = (-1, 0, 0)  # offset, line and column of the bare word, once a line end was read since
         self.hole = False  # the current key came before: its old value is gone, its new one not there yet
         self.shown = False  # the open string stands in the tree already, because somebody looked
         # The pending quote: its offset or -1, the texts since then, the position of the first of them, and the way back.
@@ -748,6 +749,8 @@ class Machine:
             if lines:
                 if pending >= base:
                     self.hold(text, base)
+                if self.atom_at >= base:
+                    self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
         if pending >= base and not (state == DEAD or state == END):
@@ -853,9 +856,10 @@ class Machine:
 
     def end_string(self, out: list[StreamingData]) -> None:
         """The open string is whole."""
-        if self.tail:
+        if self.words:
             self.emit(self.tail, out)
             self.tail = ""
+            self.words = False
         pieces = self.pieces
         value = None
         if self.keep_data:
@@ -1095,7 +1099,7 @@ class Machine:
         In a dialect that does not tolerate truncation an open document sets `error` (IncompleteJSONError).
         """
         self.final = True
-        out = self.feed("")
+        out: list[StreamingData] = [] if self.stopped else self.feed("")
         while self.pending >= 0 and self.error is None:
             # A string that has its quote is closed, whatever would have come.
             self.text, self.pos = "", 0
@@ -1255,7 +1259,7 @@ class Machine:
             paths.insert(0, path_of(self.leaf))
         elif state in (BARE, GAP, WORDS) or state == VALUE and self.in_object:
             # A word that is whole as it stands is as good as closed; a number may always go on.
-            whole = self.is_atom(self.atom) and (state == GAP or self.atom[:1].isalpha())
+            whole = state != VALUE and self.is_atom(self.atom) and (state == GAP or self.atom[:1].isalpha())
             if not whole:
                 paths.insert(0, path_of(self.next_field()))
         return paths
@@ -1342,7 +1346,10 @@ class Machine:
     ) -> None:
         """Note a tolerance that was used, at `text[pos]`."""
         if self.diagnostic_count < self.limits.diagnostics:
-            line, column = self.place(text, pos)
+            if pos < 0 and self.atom_place[0] == self.offset + pos:
+                _, line, column = self.atom_place
+            else:
+                line, column = self.place(text, pos)
             if path is None:
                 path = self.here() if field is None else path_of(field)
             self.diagnostics.append(
@@ -1423,7 +1430,7 @@ class Machine:
 
 
 _PLAIN: Final = (
-    "atom", "atom_at", "barrier", "blocks", "buffer", "closers", "comment", "diagnostic_count", "diagnostics", "doubled", "error",
+    "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "diagnostic_count", "diagnostics", "doubled", "error",
     "gap", "held", "held_at", "held_line", "held_line_start", "hole", "in_object", "incomplete", "index", "keep_data", "key",
     "key_barrier", "key_closers", "key_pieces", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_document",
     "max_key", "max_number", "max_string", "memo", "number", "objects", "offset", "origin", "pending", "pieces", "pos",

@@ -429,6 +429,7 @@ class StreamParser:
                 self._machine.note("no_reasoning")
                 return
             self._machine.seek(end)
+            self._locator.empty = ""  # an empty document in the reasoning
         machine = self._machine
         answer = self._answer.text()
         scalar = lone_scalar(answer)

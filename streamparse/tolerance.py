@@ -49,6 +49,7 @@ _NON_FINITE: Final = {"NaN": "nan", "Infinity": "inf", "nan": "nan", "inf": "inf
 _ALL_LITERALS: Final = (*_LITERALS, *_PYTHON, *_NON_FINITE, "undefined", "-Infinity", "+Infinity", "-inf", "-NaN")
 _ATOM: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._"
 _SPACE: Final = " \t\n\r"
+_BLANKS: Final = (" ", "\t", "\n", "\r")
 _QUOTES: Final = {
     "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
 }  # fmt: skip
@@ -374,7 +375,6 @@ def _end_words(machine: Machine, words: str, out: list[StreamingData]) -> None:
         return
     _begin_words(machine, out)
     machine.tail = repair_surrogates(words)
-    machine.words = False
     machine.end_string(out)
     machine.state = AFTER
 
@@ -599,7 +599,7 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
     in_object = machine.stack[-1][2]
-    if char in ",，;}]" or char in "{[" and not in_object:
+    if char in ",，;}]" or not in_object and (char in "{[" or char in _QUOTES and text[pos - 1 : pos] in _BLANKS):
         machine.state = machine.accept(out)
     elif char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None:
         machine.state = machine.accept(out)

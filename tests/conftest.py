@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("support")
 
-_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # how fast a machine is, is no property
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]  # how fast a machine is, is no property
 settings.register_profile("ci", max_examples=60, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

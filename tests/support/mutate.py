@@ -283,13 +283,20 @@ def missing_value(draw: st.DrawFn, row: list[Token]) -> None:
 
 
 def unquoted_string(draw: st.DrawFn, row: list[Token]) -> None:
+    """Not behind a string in an array: there a bare word does not end the string before it, says the catalogue."""
     bare = re.compile(r'"[^,\']+"')  # a comma would end it, an apostrophe might open a string
-    token = row[_pick(draw, row, lambda i: row[i].kind == "string" and bool(bare.fullmatch(row[i].right)))]
+    at = _pick(
+        draw,
+        row,
+        lambda i: row[i].kind == "string" and bool(bare.fullmatch(row[i].right)) and row[max(i - 2, 0)].kind != "string",
+    )
+    token = row[at]
     token.written = json.loads(token.right)
 
 
 def number_like_text(draw: st.DrawFn, row: list[Token]) -> None:
-    token = row[_pick(draw, row, lambda i: row[i].is_leaf)]
+    """As with unquoted strings: not behind a string in an array."""
+    token = row[_pick(draw, row, lambda i: row[i].is_leaf and row[max(i - 2, 0)].kind != "string")]
     token.written = draw(st.sampled_from(["2024-05-01", "1.2.3", "12:30", "3 apples", "10%"]))
     token.right = json.dumps(token.written)
 
