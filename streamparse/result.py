@@ -342,10 +342,8 @@ class StreamResult(Generic[T]):
         run = self._run
         with self._lock:
             if not run.options.replay:
-                if self._streaming:
-                    raise UsageError(
-                        "a result with replay=False has one stream reader at a time", hint="Leave out replay=False."
-                    )
+                if self._readers:
+                    raise UsageError("a result with replay=False has one reader at a time", hint="Leave it out.")
                 self._streaming = True
                 run.keep(True)
             self._readers += 1

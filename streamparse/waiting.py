@@ -80,9 +80,6 @@ class Worker:
                 self._jobs.put(None)
                 self._jobs = queue.SimpleQueue()
 
-    def __del__(self) -> None:
-        self.stop()
-
 
 def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
     # A function, not a method: the thread must not keep its worker, and all that hangs on it, alive.

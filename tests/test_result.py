@@ -447,6 +447,13 @@ def test_items_are_typed_as_they_close() -> None:
         result.get_generator("items")
 
 
+def test_typed_generators_show_the_answer_only() -> None:
+    call = ToolCallDelta(key=0, id="c", name="f", arguments='[{"text": "of the call"}]')
+    result = wrap([call, TextDelta(text='[{"text": "a"}]'), Result(finished=True)], output=list[Tip])
+    assert [item.value for item in result.get_generator("items")] == [Tip(text="a")]
+    assert list(result.get_generator("partial"))[-1] == [Tip(text="a")]
+
+
 def test_items_of_an_answer_that_is_a_list() -> None:
     result = wrap('[{"text": "a"}, {"text": "b"}]', output=list[Tip])
     assert [item.value for item in result.get_generator("items")] == [Tip(text="a"), Tip(text="b")]
@@ -657,6 +664,18 @@ def test_a_failed_checkpoint_wins_over_everything(source: Callable[[], Any]) -> 
     deltas, error = drain(result.get_generator("delta"))
     assert "".join(deltas) == "ab"
     assert error is handlers.raised
+
+
+def test_a_failed_checkpoint_is_not_called_again() -> None:
+    calls: list[str] = []
+
+    def fail(event: ProviderEvent) -> None:
+        calls.append(event.type)
+        raise ValueError("checkpoint")
+
+    with pytest.raises(ValueError, match="checkpoint"):
+        wrap(["a", "b"], on_event=fail).get_text()
+    assert calls == ["text"]
 
 
 def test_a_handler_that_raises_at_the_end_reaches_the_readers() -> None:
@@ -996,14 +1015,17 @@ def test_ctrl_c_ends_the_run_and_goes_on_to_the_caller() -> None:
 
 def test_a_dropped_result_leaves_nothing_behind() -> None:
     before = threading.active_count()
-    stream = AsyncStream(pieces("abcdef", 2))
-    result = wrap(stream, idle_timeout=5)
-    generator = result.get_generator("delta")
-    next(generator)
-    gone = weakref.ref(result)
-    del result, generator
-    gc.collect()
-    assert gone() is None
+    for stream in (AsyncStream(pieces("abcdef", 2)), Stream(pieces("abcdef", 2))):
+        result = wrap(stream, idle_timeout=5)
+        generator = result.get_generator("delta")
+        next(generator)
+        gone = weakref.ref(result)
+        del result, generator
+        gc.collect()
+        assert gone() is None
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert threading.active_count() == before
 
 
@@ -1029,6 +1051,18 @@ def test_an_idle_source_ends_the_run() -> None:
     assert time.monotonic() - started < 5
     assert result.response is not None
     assert (result.response.text, result.response.end_state) == ('{"a": 1', "error")
+    release.set()
+
+
+def test_an_idle_attempt_is_tried_again() -> None:
+    release = threading.Event()
+
+    def stuck() -> Any:
+        yield "a"
+        release.wait(20)
+
+    result = wrap(Maker(stuck(), Stream(["b"])), idle_timeout=0.05, max_retries=1)
+    assert result.get_text() == "b"
     release.set()
 
 
@@ -1063,7 +1097,7 @@ def test_without_replay_nothing_is_kept() -> None:
         held.append(len(result._run._log))
     assert max(held) <= 1
     assert stream.read == 5000
-    with pytest.raises(UsageError, match="one stream reader at a time"):
+    with pytest.raises(UsageError, match="one reader at a time"):
         next(result.get_generator("delta"))
     with pytest.raises(UsageError, match="stream reader comes first"):
         result.get_text()

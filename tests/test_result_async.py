@@ -608,6 +608,23 @@ async def test_close_on_the_loop_asks_for_the_end() -> None:
     assert stream.closed == 1
 
 
+async def test_closing_while_the_last_handler_runs_does_not_call_another() -> None:
+    calls: list[Response] = []
+    waiting = asyncio.Event()
+
+    async def slow(response: Response) -> None:
+        calls.append(response)
+        waiting.set()
+        await asyncio.Event().wait()
+
+    result = wrap(AsyncStream(["hi"]), on_response=slow, on_error=slow)
+    reading = asyncio.create_task(result.async_get_text())
+    await waiting.wait()
+    await result.aclose()
+    assert await reading == "hi"
+    assert [response.end_state for response in calls] == ["complete"]
+
+
 async def test_closing_ends_a_reader_that_waits() -> None:
     stream = AsyncStream(["a"], hang=True)
     result = wrap(stream)

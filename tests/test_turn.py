@@ -437,6 +437,14 @@ def test_final_arguments_win_over_what_was_streamed() -> None:
     assert "".join(event.delta or "" for event in events[reset:]) == "y"
 
 
+def test_final_arguments_may_come_after_the_call_was_told() -> None:
+    done = Folded(
+        call(0, '{"a": "x"}', id="c", name="f", done=True), call(0, final_arguments='{"a": "y"}'), TOOLS, Result()
+    )
+    assert len(done.data("tool_calls")) == 1
+    assert [(c.arguments, c.complete) for c in done.response.tool_calls] == [({"a": "y"}, True)]
+
+
 def test_reasoning_is_done_before_a_call() -> None:
     done = Folded(ReasoningDelta(text="hm"), call(0, "{}", id="a", name="f", done=True), TOOLS, Result())
     assert done.names.index("reasoning_done") < done.names.index("tool_call_delta")
@@ -471,6 +479,20 @@ def test_the_answer_tool_makes_its_arguments_the_content() -> None:
     assert done.joined("delta") == '{"a": 1}'
     assert {event.source for event in done.data("instant")} == {"content"}
     assert done.data("tool_calls") == done.data("tool_call_delta") == []
+
+
+def test_final_arguments_replace_the_answer() -> None:
+    done = Folded(
+        call(0, '<think>one</think>{"a": "x', id="c", name="answer"),
+        call(0, final_arguments='<think>two</think>{"a": "y"}', done=True),
+        TOOLS,
+        Result(),
+        turn=answer_turn(),
+    )
+    assert (done.response.text, done.response.data) == ('{"a": "y"}', {"a": "y"})
+    assert done.data("done") == ['{"a": "y"}']
+    assert "two" in (done.response.reasoning or "")
+    assert [event.event_type for event in done.instant()].count("reset") == 1
 
 
 def test_other_calls_beside_the_answer_stay_calls() -> None:
