@@ -28,7 +28,7 @@ from .provider import ProviderEvent, Result
 from .response import Response
 from .run import AdapterChoice, Handler, Run, RunOptions, Verdict
 from .sources import END, kind_of
-from .turn import ParserOptions, meta_of
+from .turn import OnInvalid, ParserOptions, meta_of
 from .values import copy_value
 from .views import GeneratorType, View, items_view, view
 from .waiting import is_trio_cancellation
@@ -60,6 +60,7 @@ class WrapOptions(TypedDict, total=False):
     emit_starts: bool
     answer_tool: str | None
     choice: int
+    on_invalid: OnInvalid
     on_event: Callable[[ProviderEvent], Any] | None
     on_response: Callable[[Response], Any] | None
     on_error: Callable[[BaseException], Any] | None
@@ -444,6 +445,7 @@ def wrap(
     # what is read of the stream
     answer_tool: str | None = None,
     choice: int = 0,
+    on_invalid: OnInvalid = "continue",
     # the run
     on_event: Callable[[ProviderEvent], Any] | None = None,
     on_response: Callable[[Response], Any] | None = None,
@@ -468,6 +470,8 @@ def wrap(
         `StreamParser`.
     answer_tool: name of a tool whose arguments are the answer, where the model was forced to call it.
     choice: which choice is read where the provider sends several (`split_choices` reads them all).
+    on_invalid: what a value that does not fit `output` does beside its `invalid` event: "continue" nothing; "stop" ends
+        the run and closes the stream (end state `cancelled`), which saves tokens; "raise" fails it with `SchemaError`.
     on_event: called with each provider event, the terminal one last. An exception that it raises wins over all else
         that the run comes to: it goes to `on_error` and to the readers, and the Response is discarded.
     on_response, on_error: exactly one of them is called, once, after the terminal event and before the readers end:
@@ -496,6 +500,8 @@ def wrap(
         raise UsageError("max_retries needs a new adapter for each attempt", expected="its class, or its name")
     if idle_timeout is not None and idle_timeout <= 0:
         raise UsageError(f"idle_timeout is a positive number of seconds, got {idle_timeout!r}")
+    if on_invalid not in ("continue", "stop", "raise"):
+        raise UsageError(f"unknown on_invalid {on_invalid!r}", expected="continue, stop, raise")
     if retention not in ("compact", "lossless"):
         raise UsageError(f"unknown retention {retention!r}", expected="compact, lossless")
     compiled = _compile(output)
@@ -517,6 +523,7 @@ def wrap(
         schema=compiled,
         choice=choice,
         answer_tool=answer_tool,
+        on_invalid=on_invalid,
         lossless=retention == "lossless",
         prompt=prompt,
         metadata=dict(metadata) if metadata is not None else None,

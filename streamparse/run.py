@@ -27,7 +27,7 @@ from .paths import PathPattern, PathStyle, format_path
 from .provider import Error, ProviderEvent, Result
 from .response import Response
 from .sources import END, AsyncNeeded, Feed, Idle
-from .turn import Messages, ParserOptions, Turn, reset_event
+from .turn import Messages, OnInvalid, ParserOptions, Turn, reset_event
 from .values import copy_value
 from .waiting import Cancelled, DriverOps, Worker
 
@@ -66,6 +66,7 @@ class RunOptions:
     schema: OutputSchema | None = None
     choice: int = 0
     answer_tool: str | None = None
+    on_invalid: OnInvalid = "continue"
     lossless: bool = False
     prompt: Any = None
     metadata: dict[str, Any] | None = None
@@ -89,6 +90,7 @@ class RunOptions:
             self.parser,
             choice=self.choice,
             answer_tool=self.answer_tool,
+            on_invalid=self.on_invalid,
             lossless=self.lossless,
             prompt=self.prompt,
             metadata=self.metadata,
@@ -236,7 +238,7 @@ class Run:
             assert turn.terminal is not None
             await self._checkpoint(ops, turn.terminal)
             failure = turn.error
-            if failure is None:
+            if failure is None and not turn.stopped:
                 failure = await self._check(ops, turn)
             if not self._retries(failure, len(errors)):
                 return await self._end(ops, turn, failure)

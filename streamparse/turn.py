@@ -13,7 +13,7 @@ A message is `(event, data)`:
     tool_call_delta    dict           index, id, name (None: not known yet), arguments (the piece of text)
     tool_calls         ToolCall       a call that is whole; once per call
     reasoning_done     str            all reasoning so far: before the answer, and at the end if more came since
-    invalid            object         a value that does not fit the output
+    invalid            Invalid        a value that does not fit the output
     diagnostic         Diagnostic     a tolerance that was used
     original_done      str            the whole content, once the stream came to its end
     done               str            the whole answer, likewise
@@ -27,7 +27,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .dialect import Dialect, DialectName
 from .errors import Diagnostic, IncompleteJSONError, LimitExceeded, ProviderError, StreamParseError
@@ -40,7 +40,11 @@ from .provider import Error, ProviderEvent, Raw, ReasoningDelta, RefusalDelta, R
 from .response import CallState, Response, ResponseBuilder, ToolCall
 from .values import copy_value
 
+if TYPE_CHECKING:
+    from .schema import Output
+
 Messages = list[ResultMessage]
+OnInvalid = Literal["continue", "stop", "raise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class ParserOptions:
     """The options of `StreamParser`, under the same names, for the answer; most hold for tool calls too."""
 
     dialect: DialectName | Dialect = "llm"
-    output: Any = None
+    output: Output | None = None
     reasoning: Any = DEFAULT
     starts_in_reasoning: bool = False
     documents: Documents = "first"
@@ -108,8 +112,9 @@ class Turn:
     `parser` holds the parsers' options, `choice` the choice that is read where the provider sends several.
     `answer_tool` names a tool whose arguments are the answer (a forced tool call): they become the content, the call is
     not among the tool calls, and text beside it goes to `metadata["commentary"]`; where that tool is never called, the
-    text is the answer after all. `lossless` keeps every event, or ends the turn with `LimitExceeded`. `clock` gives
-    seconds.
+    text is the answer after all. `on_invalid` says what a value that does not fit the output does beside being told:
+    nothing, "stop" (the turn is over, cut short on purpose) or "raise" (it has failed). `lossless` keeps every event,
+    or ends the turn with `LimitExceeded`. `clock` gives seconds.
 
     `feed` never raises. It sets `error` where the text is wrong beyond the dialect's tolerance or a limit is reached;
     after that, and after a terminal event, `over` says that there is no use in reading on. `close` sets `response`, and
@@ -122,6 +127,7 @@ class Turn:
         *,
         choice: int = 0,
         answer_tool: str | None = None,
+        on_invalid: OnInvalid = "continue",
         lossless: bool = False,
         prompt: Any = None,
         metadata: dict[str, Any] | None = None,
@@ -131,6 +137,8 @@ class Turn:
         self._builder = ResponseBuilder(limits=self._options.limits, lossless=lossless, choice=choice)
         self._parser = self._options.for_answer()
         self._answer_tool = answer_tool
+        self._on_invalid = on_invalid
+        self.stopped = False
         self._answer_call: CallState | None = None
         self._nameless: dict[int, str] = {}  # arguments of calls that may yet turn out to be the answer
         self._aside: list[str] = []  # text beside the answer tool
@@ -146,7 +154,8 @@ class Turn:
         self._reasoning: list[str] = []
         self._reasoning_is_native = False
         self._reasoning_told = 0  # how many pieces the last `reasoning_done` covered
-        self._diagnostics_told = 0
+        self._diagnostic_count = 0
+        self._remarks: set[Diagnostic] = set()  # those that were told
         self._tools: dict[int, _Tool] = {}
         self._terminal: Result | Error | None = None
         self.error: BaseException | None = None
@@ -155,7 +164,7 @@ class Turn:
     @property
     def over(self) -> bool:
         """True when nothing that could still come would count."""
-        return self._terminal is not None or self.error is not None
+        return self._terminal is not None or self.error is not None or self.stopped
 
     @property
     def terminal(self) -> Result | Error | None:
@@ -231,10 +240,22 @@ class Turn:
         if text:
             self._tell_text(text, out)
         out += [ResultMessage("instant", event) for event in events]
-        diagnostics = parser.diagnostics
-        if len(diagnostics) > self._diagnostics_told:
-            out += [ResultMessage("diagnostic", remark) for remark in diagnostics[self._diagnostics_told :]]
-            self._diagnostics_told = len(diagnostics)
+        if parser.diagnostic_count > self._diagnostic_count:
+            self._diagnostic_count = parser.diagnostic_count
+            new = [remark for remark in parser.diagnostics if remark not in self._remarks]
+            self._remarks.update(new)
+            out += [ResultMessage("diagnostic", remark) for remark in new]
+        if self._options.output is not None:
+            self._judge(parser, out)
+
+    def _judge(self, parser: StreamParser, out: Messages) -> None:
+        """Tell what does not fit the output, and end the turn if it is to end by that."""
+        invalid = parser.take_invalid()
+        out += [ResultMessage("invalid", one) for one in invalid]
+        if invalid and self._on_invalid == "stop":
+            self.stopped = True
+        elif invalid and self._on_invalid == "raise":
+            self.error = self.error or invalid[0].to_error()
 
     def _tell_text(self, piece: str, out: Messages) -> None:
         self._end_reasoning(out)
@@ -289,7 +310,7 @@ class Turn:
         if call.replaced and self._fed:
             out.append(ResultMessage("instant", reset_event("content", self._options.path_style)))
             self._parser = self._options.for_answer()
-            self._diagnostics_told = 0
+            self._diagnostic_count = 0
             self._thought = False
             self._original.clear()
             self._text.clear()
@@ -374,6 +395,7 @@ class Turn:
         if isinstance(terminal, Error) and error is None:
             hint = f"The provider's code: {terminal.code}." if terminal.code else None
             error = ProviderError(terminal.reason, details=terminal.details, hint=hint)
+        cancelled = cancelled or self.stopped
         broken = error is not None or cancelled
         if isinstance(terminal, Result) and terminal.text and not self._original:
             self._feed_text(terminal.text, out)
@@ -458,6 +480,10 @@ class Turn:
         metadata = dict(self._metadata)
         if self._answer_call is not None and self._aside:
             metadata["commentary"] = "".join(self._aside)
+        if self._options.output is not None and document.data is not None:
+            missing = self._options.output.missing(document.data)
+            if missing:
+                metadata["missing"] = list(missing)
         response = self._builder.build(
             duration_ms=(now - self._started) * 1000,
             time_to_first_delta_ms=None if self._first_delta is None else (self._first_delta - self._started) * 1000,

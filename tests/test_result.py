@@ -489,6 +489,44 @@ def test_items_by_pattern_and_type() -> None:
         items[1].unwrap()
 
 
+def test_invalid_values_are_told_and_may_end_the_run() -> None:
+    text = '{"title": 5, "tips": []}'
+    result = wrap(pieces(text, 1), output=Tips)
+    told = [data for event, data in result.get_generator("all") if event == "invalid"]
+    assert [one.path for one in told] == ["title"]
+    assert result.get_data() == {"title": 5, "tips": []}
+
+    stream = Stream(pieces(text, 1))
+    result = wrap(stream, output=Tips, on_invalid="stop")
+    assert [event for event, _ in result.get_generator("all")].count("invalid") == 1
+    response = result.get_response()
+    assert (response.end_state, response.complete) == ("cancelled", False)
+    assert stream.read <= text.index("}") - 1
+    assert stream.closed == 1
+
+    stream = Stream(pieces(text, 1))
+    result = wrap(stream, output=Tips, on_invalid="raise")
+    items, error = drain(result.get_generator("specific", specific=["invalid"]))
+    assert len(items) == 1
+    assert isinstance(error, SchemaError)
+    assert error.path == "title"
+    assert stream.read <= text.index("}") - 1
+    with pytest.raises(UsageError, match="on_invalid"):
+        wrap(text, on_invalid="shrug")  # type: ignore[call-overload]
+
+
+def test_an_invalid_value_can_be_tried_again() -> None:
+    maker = Maker('{"title": 5, "tips": []}', '{"title": "5", "tips": []}')
+    result = wrap(maker, output=Tips, on_invalid="raise", max_retries=1)
+    assert result.get_data_object() == Tips(title="5", tips=[])
+
+
+def test_ensured_places_that_are_missing_are_listed() -> None:
+    response = wrap('{"status_summary": "s", "risk_flags": []}', output=SPEC).get_response()
+    assert sorted(response.metadata["missing"]) == ["customer_reply", "next_actions"]
+    assert "missing" not in wrap(TEXT, output=SPEC).get_response().metadata
+
+
 def test_data_object() -> None:
     text = '{"title": "Hello", "tips": [{"text": "one"}]}'
     result = wrap(pieces(text), output=Tips)
