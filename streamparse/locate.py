@@ -49,6 +49,11 @@ _PROSE_ARRAY: Final = re.compile(r"\[\s*[{\[\"]")
 _NUMBER_ARRAY: Final = re.compile(r"\[\s*[-{\[\"\d]")
 _ARRAY_START: Final = re.compile(r"\[\s*")
 _EMPTY: Final = re.compile(r"\{\s*\}|\[\s*\]")
+_SCALAR_START: Final = {
+    "number": re.compile(r"[-+]?\.?[0-9]"),
+    "boolean": re.compile(r"(?:[Tt]rue|[Ff]alse)\b"),
+    "null": re.compile(r"(?:null|None)\b"),
+}
 _JSON_START: Final = re.compile(r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*")
 _INTEREST: Final = re.compile(r"[{\[]|```|~~~|`{1,2}\Z|~{1,2}\Z")
 _FENCE_INFO: Final = re.compile(r"[^\n{\[]*")
@@ -64,20 +69,19 @@ class Locator:
     `resume(text)` with what is left when the document is closed. `kind` is the root kind that a schema asks for, or None.
     """
 
-    __slots__ = ("_buffer", "_fenced", "_held", "_kind", "_line_start", "_noted", "_prose", "_scanned", "_state", "_wrapped", "count", "empty")
+    __slots__ = ("_buffer", "_fenced", "_held", "_noted", "_prose", "_scanned", "_state", "_wrapped", "count", "empty", "kind")
 
     def __init__(self, *, kind: str | None = None, held: int = 4096) -> None:
         self._buffer = ""
         # The head of a candidate is looked at again with each piece of text, so it is kept short: keys are names.
         self._held = min(held, 512)
-        self._kind = kind
+        self.kind = kind
         self._state = _START
         self._fenced = ""
         self._wrapped = False
         self._scanned = 0  # how far a string at the start was read
         self._prose = False  # text that is no document was seen since the last one
         self._noted: set[str] = set()
-        self._line_start = True
         self.count = 0
         """How many documents were begun."""
         self.empty = ""
@@ -94,6 +98,15 @@ class Locator:
         self._prose = False
         self._buffer = text
         return self._run(final=False)
+
+    def refuse(self, text: str) -> list[Step]:
+        """What began is not wanted after all: it is text, and documents may stand behind its first character."""
+        self.count -= 1
+        self._state = _PROSE
+        self._buffer = text
+        steps: list[Step] = []
+        self._say(steps, 1)
+        return steps + self._run(final=False)
 
     def close(self) -> list[Step]:
         """The text is over."""
@@ -161,7 +174,8 @@ class Locator:
             opens = self._decide(final)
             if opens is None:
                 return True
-            if opens and self._fits(char):
+            if opens:
+                # Of the wrong kind or not: what stands alone is the answer, and a better one may still come.
                 self._begin(steps)
             else:
                 self._state = _PROSE
@@ -173,7 +187,7 @@ class Locator:
             return True
         if char == "#" or buffer.startswith(("//", "/*")):
             return self._comment(steps, final)
-        if self._kind in ("string", "number", "boolean", "null"):
+        if self.kind == "string" or self.kind in _SCALAR_START and _SCALAR_START[self.kind].match(buffer) is not None:
             self._begin(steps)
             return False
         if char == '"':
@@ -244,7 +258,7 @@ class Locator:
         return False
 
     def _fits(self, char: str) -> bool:
-        return self._kind is None or self._kind == ("object" if char == "{" else "array")
+        return self.kind is None or self.kind == ("object" if char == "{" else "array")
 
     def _decide(self, final: bool) -> bool | None:
         """Whether the bracket in front of the buffer, at the start of the answer, begins a document; None: wait for more."""
@@ -365,7 +379,7 @@ class Locator:
             if _PROSE_KEY.match(buffer) is not None:
                 return True
             return None if not final and _PROSE_KEY_START.fullmatch(buffer) is not None else False
-        if (_NUMBER_ARRAY if self._kind == "array" else _PROSE_ARRAY).match(buffer) is not None:
+        if (_NUMBER_ARRAY if self.kind == "array" else _PROSE_ARRAY).match(buffer) is not None:
             return True
         return None if not final and _ARRAY_START.fullmatch(buffer) is not None else False
 

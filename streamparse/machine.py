@@ -22,6 +22,7 @@ import re
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
+from .decode import repair_surrogates
 from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
 from .fields import KEY, KIND, ORIGIN, PARENT, PIECES, Field, field_at, parts_of, path_of, wildcard_of
@@ -45,6 +46,7 @@ from .states import (
     QUOTED,
     STATES,
     STRING,
+    TEXT,
     TRIPLE,
     VALUE,
     WORDS,
@@ -749,7 +751,7 @@ class Machine:
             if lines:
                 if pending >= base:
                     self.hold(text, base)
-                if self.atom_at >= base:
+                if self.atom_place[0] != self.atom_at:
                     self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
@@ -1099,7 +1101,7 @@ class Machine:
         In a dialect that does not tolerate truncation an open document sets `error` (IncompleteJSONError).
         """
         self.final = True
-        out: list[StreamingData] = [] if self.stopped else self.feed("")
+        out: list[StreamingData] = [] if self.stopped or self.state == TEXT else self.feed("")
         while self.pending >= 0 and self.error is None:
             # A string that has its quote is closed, whatever would have come.
             self.text, self.pos = "", 0
@@ -1115,6 +1117,9 @@ class Machine:
         leaf: Field | None = None
         if state == DOUBLED and not self.stack:
             self.state = state = END
+        elif state == TEXT:
+            self.end_string(out)
+            self.state = END
         elif state == BARE or state == GAP or state == WORDS:
             leaf = self.finish_atom(state, out)
         elif state == STRING or state == QUOTED or state == TRIPLE:
@@ -1206,7 +1211,7 @@ class Machine:
     def string_is_open(self) -> bool:
         """True while a string value has begun and its end is not certain."""
         state = self.real_state()
-        return state in (STRING, QUOTED, TRIPLE) or self.pending >= 0 or state == WORDS and self.words
+        return state in (STRING, QUOTED, TRIPLE, TEXT) or self.pending >= 0 or state == WORDS and self.words
 
     def put_open(self) -> None:
         """Put the open string into the tree, as far as it is known."""
@@ -1305,6 +1310,28 @@ class Machine:
         events = self.feed(text)
         self.log = log
         return events
+
+    def feed_text(self, text: str) -> list[StreamingData]:
+        """Read `text` as the content of the root string, as it is. White space round it does not belong to it."""
+        self.keep_text(text)
+        return self.read_text(text)
+
+    def read_text(self, text: str) -> list[StreamingData]:
+        """`feed_text`, for text that is in the log already."""
+        out: list[StreamingData] = []
+        self.skip(text)
+        if self.state != TEXT:
+            self.state = TEXT
+            self.begin_string(self.offset - len(text), out)
+        text = repair_surrogates(self.gap + text)
+        if not self.pieces:
+            text = text.lstrip()
+        content = text.rstrip()
+        if len(text) - len(content) > self.limits.held:
+            content = text
+        self.gap = text[len(content) :]
+        self.emit(content, out)
+        return out
 
     def position(self) -> tuple[int, int, int]:
         """Offset, line, and offset of the beginning of the line, of the next character."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from .decode import Decoder, repair_surrogates
 from .dialect import Dialect, DialectName, as_dialect
@@ -29,6 +29,9 @@ from .tolerance import tolerance_for
 from .unescape import ESCAPED_START, Unescaper
 from .values import copy_value
 
+if TYPE_CHECKING:
+    from .schema.typed import Invalid
+
 Place = tuple[int, int, int]
 Documents = Literal["first", "last", "all"]
 NumberMode = Literal["int_float", "decimal", "lexeme"]
@@ -38,6 +41,7 @@ Status = Literal["waiting", "reasoning", "streaming", "closed", "error"]
 _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
+_STRING_STARTS: Final = "\"'“„«`"
 _WORDS: Final = frozenset("true false null True False None NaN Infinity -Infinity undefined".split())
 _LONE: Final = re.compile(
     r"[\s\ufeff\u200b\u2060]*(?:(?P<fence>```|~~~)[^\n]*\n\s*)?(?P<text>\S(?:.*\S)?)(?(fence)\s*(?P=fence))[\s\ufeff\u200b\u2060]*", re.DOTALL
@@ -107,8 +111,9 @@ class StreamParser:
     """
 
     __slots__ = (
-        "_answer", "_decoder", "_direct", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
-        "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
+        "_answer", "_candidate", "_decoder", "_direct", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
+        "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_stage", "_text",
+        "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
     )  # fmt: skip
 
     def __init__(
@@ -142,7 +147,8 @@ class StreamParser:
             reasoning = None if self.dialect.name == "strict" else "auto"
         self._decoder = Decoder()
         self._splitter = Splitter(as_family(reasoning), starts_inside=starts_in_reasoning, held=self.limits.held)
-        self._locator = Locator(held=self.limits.held) if around else None
+        kind, output = (None, None) if output is None else _compile(output)
+        self._locator = Locator(kind=kind, held=self.limits.held) if around else None
         self._machine = Machine(
             self.dialect,
             self.limits,
@@ -150,11 +156,27 @@ class StreamParser:
             solo=not around,
             number=number,
             surrogates=surrogates,
-            starts=emit_starts,
+            starts=emit_starts or output is not None,
             keep_data=keep_data,
             source=source,
             path_style=path_style,
         )
+        self._stage: Stage | None = None
+        if output is not None:
+            from .schema.stage import SchemaStage
+
+            self._stage = SchemaStage(
+                output,
+                self._machine,
+                self.dialect,
+                self.limits,
+                number=number,
+                surrogates=surrogates,
+                emit_starts=emit_starts,
+                documents_all=documents == "all",
+            )
+        self._candidate = ""  # the beginning of another document, which may fit the output better
+        self._text = False  # the answer is a string without quotes
         self._answer = TextLog(self._machine.log, self._machine.blocks)
         self._thoughts = TextLog([], [])
         self._reading = not around  # the machine has the text
@@ -185,14 +207,14 @@ class StreamParser:
             events = machine.feed(chunk)
             if machine.stopped:
                 self._stopped(events)
-            return events
+            return events if self._stage is None else self._stage.feed(events)
         if self._parsed is not None:
             raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
         if self._error is not None:
             raise self._error
         out: list[StreamingData] = []
         self._push(self._decoder.feed(chunk), out)
-        return out
+        return out if self._stage is None else self._stage.feed(out)
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
         if self._splitter.done:
@@ -207,6 +229,7 @@ class StreamParser:
             and self._error is None
             and self._decoder.idle
             and self._unescaper is None
+            and not self._text
         )
 
     def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
@@ -234,6 +257,13 @@ class StreamParser:
         if self._unescaper is not None:
             self._machine.keep_text(text)
             self._read_escaped(text, out)
+            return
+        if self._text:
+            out.extend(self._machine.feed_text(text))
+            return
+        if self._candidate:
+            self._machine.keep_text(text)
+            self._weigh(text, out)
             return
         if self._reading:
             out.extend(self._machine.feed(text))
@@ -284,10 +314,27 @@ class StreamParser:
             elif kind != BEGIN or self._ended:
                 self._skip(text)
             elif self._locator is not None and self._locator.count > 1 and self.documents == "first":
-                self._ended = True
-                self._skip(text)
+                if self._stage is not None and not self._stage.fits(machine.tree(None)):
+                    self._weigh(text, out)
+                else:
+                    self._ended = True
+                    self._skip(text)
             else:
                 self._begin(text, out, keep)
+
+    def _weigh(self, text: str, out: list[StreamingData]) -> None:
+        """Another document begins, and the one before does not fit the output: the first key says whether this may."""
+        assert self._stage is not None and self._locator is not None
+        self._candidate += text
+        text = self._candidate
+        better = self._stage.may_begin(text)
+        if better is None and len(text) <= self.limits.held:
+            return
+        self._candidate = ""
+        if better:
+            self._begin(text, out, True)
+        else:
+            self._follow(self._locator.refuse(text), out)
 
     def _begin(self, text: str, out: list[StreamingData], keep: bool) -> None:
         machine = self._machine
@@ -299,6 +346,11 @@ class StreamParser:
             machine.begin(None, 0)
         self._incomplete = []
         self._reading = True
+        if self._locator.kind == "string" and text[0] not in _STRING_STARTS:
+            self._text = True
+            self._direct = False
+            out.extend(machine.read_text(text) if keep else machine.feed_text(text))
+            return
         if "escaped_document" in self.dialect and ESCAPED_START.match(text) is not None:
             machine.note("escaped_document")
             self._unescaper = Unescaper()
@@ -337,27 +389,51 @@ class StreamParser:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The tolerances used so far (bounded by `Limits.diagnostics`)."""
-        return tuple(self._machine.diagnostics)
+        """The tolerances used so far, in the order of the text (bounded by `Limits.diagnostics`)."""
+        found = self._machine.diagnostics
+        if self._stage is not None and self._stage.diagnostics:
+            found = sorted([*found, *map(self._placed, self._stage.diagnostics)], key=lambda item: item.offset)
+        return tuple(found[: self.limits.diagnostics])
+
+    @property
+    def diagnostic_count(self) -> int:
+        """How many tolerances were used so far."""
+        return self._machine.diagnostic_count + (0 if self._stage is None else len(self._stage.diagnostics))
+
+    def _placed(self, item: Diagnostic) -> Diagnostic:
+        """A diagnostic of the schema stage, with its line and column: the stage knows the offset alone."""
+        offset, line, line_start = self._places.get(ANSWER, (0, 1, 0))
+        before = self._answer.text()[: max(item.offset - offset, 0)]
+        newline = before.rfind("\n")
+        column = item.offset - (line_start if newline < 0 else offset + newline + 1) + 1
+        return item._replace(line=line + before.count("\n"), column=column)
+
+    def take_invalid(self) -> list[Invalid]:
+        """What did not fit the output since the last call (empty without `output=`)."""
+        return [] if self._stage is None else self._stage.take_invalid()
 
     @property
     def data(self) -> Any:
         """The value so far, live: read it, do not change it. None while there is none."""
         if self.documents == "all":
             return [*self._list, self._machine.tree(None)] if self._reading and self._machine.started else self._list
-        return self._machine.tree(None)
+        tree = self._machine.tree(None)
+        return tree if self._stage is None else self._stage.root(tree)
 
     def snapshot(self) -> Any:
         """A copy of the value so far: everything that has come, open strings as far as they are known."""
         if self.documents == "all":
             docs = [copy_value(value) for value in self._list]
-            return [*docs, self._machine.snapshot(None)] if self._reading and self._machine.started else docs
-        return self._machine.snapshot(None)
+            value: Any = [*docs, self._machine.snapshot(None)] if self._reading and self._machine.started else docs
+        else:
+            value = self._machine.snapshot(None)
+        return value if self._stage is None else self._stage.overlay(value)
 
     @property
     def open_paths(self) -> list[str]:
         """The paths that are open now, innermost first, the root (`""`) last."""
-        return self._machine.open_paths if self._reading else list(self._incomplete)
+        paths = self._machine.open_paths if self._reading else list(self._incomplete)
+        return paths if self._stage is None else self._stage.open_paths(paths)
 
     @property
     def status(self) -> Status:
@@ -395,8 +471,16 @@ class StreamParser:
             self._follow(self._locator.close(), out)
         if self._reading and self._error is None:
             self._finish(out)
+        if self._candidate:
+            self._candidate, text = "", self._candidate
+            self._skip(text)
         if self._error is None and self._locator is not None and not self._locator.count:
             self._without_document(guessed, out)
+        if self._stage is not None:
+            # What is inside a string that stays open belongs to the open paths too.
+            inner = self._stage.open_paths([])
+            out = self._stage.feed(out)
+            self._incomplete = [*inner, *self._incomplete]
         if self._error is not None:
             if isinstance(self._error, IncompleteJSONError):
                 self._error.events = (*out,)
@@ -464,14 +548,16 @@ class StreamParser:
             tree = machine.tree(MISSING)
             has_data = tree is not MISSING
             data = tree if has_data else None
+        if self._stage is not None and has_data:
+            data = self._stage.root(data)
         found = has_data or not self.keep_data and machine.started
         return Parsed(
             data=data,
             has_data=has_data,
             complete=found and not self._incomplete and (machine.closed or self.documents == "all"),
             incomplete=tuple(self._incomplete),
-            diagnostics=tuple(machine.diagnostics),
-            diagnostic_count=machine.diagnostic_count,
+            diagnostics=self.diagnostics,
+            diagnostic_count=self.diagnostic_count,
             reasoning=self._thoughts.text(),
             text=self._answer.text(),
             events=tuple(out),
@@ -495,6 +581,50 @@ class StreamParser:
         other = StreamParser.__new__(StreamParser)
         other.__setstate__({name: copy.deepcopy(value, memo) for name, value in self.__getstate__().items()})
         return other
+
+
+class Stage(Protocol):
+    """What the parser needs of a schema (see `schema.stage`), so that it does not need pydantic without one."""
+
+    diagnostics: list[Diagnostic]
+
+    def feed(self, events: list[StreamingData]) -> list[StreamingData]:
+        """The events that are to be seen, of those of the machine."""
+        ...
+
+    def take_invalid(self) -> list[Invalid]:
+        """What did not fit since the last call."""
+        ...
+
+    def fits(self, value: Any) -> bool:
+        """Whether a document looks like what is wanted."""
+        ...
+
+    def may_begin(self, text: str) -> bool | None:
+        """Whether a document that begins like `text` may look like it. None: too early to say."""
+        ...
+
+    def root(self, value: Any) -> Any:
+        """The data, of the machine's tree."""
+        ...
+
+    def overlay(self, value: Any) -> Any:
+        """The same of a copy of the tree, with what is being read inside a string."""
+        ...
+
+    def open_paths(self, paths: list[str]) -> list[str]:
+        """The machine's open paths, with those inside a string."""
+        ...
+
+
+def _compile(output: Any) -> tuple[str | None, Any]:
+    """Root kind and compiled form of an output specification."""
+    # Not at the top: without an output nothing needs pydantic, whose import takes longer than all of this.
+    from .schema.choice import root_kind
+    from .schema.spec import compile_output
+
+    compiled = compile_output(output)
+    return root_kind(compiled.shape), compiled
 
 
 class TextLog:

@@ -30,8 +30,9 @@ TRIPLE: Final = 17
 BARE_KEY: Final = 18
 LINE_COMMENT: Final = 19
 BLOCK_COMMENT: Final = 20
-DEAD: Final = 21
-BUFFERED: Final = 22
+TEXT: Final = 21
+DEAD: Final = 22
+BUFFERED: Final = 23
 
 
 class State(NamedTuple):
@@ -69,6 +70,7 @@ STATES: Final[dict[int, State]] = {
     BARE_KEY: State("BARE_KEY", "inside an unquoted key", "the rest of the key and a colon"),
     LINE_COMMENT: State("LINE_COMMENT", "inside a comment up to the end of the line", "the end of the line"),
     BLOCK_COMMENT: State("BLOCK_COMMENT", "inside a comment up to */", "the end of the comment"),
+    TEXT: State("TEXT", "inside an answer that is a string as it stands", "the end of the text"),
     DEAD: State("DEAD", "an error, or a fence that ended the document", "nothing"),
     BUFFERED: State("BUFFERED", "a few characters wait for the next ones", "more text"),
 }

@@ -288,13 +288,11 @@ def _as_number(machine: Machine, shown: str, value: float) -> Any:
 def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     """In BARE or GAP: the word is over, or it was the first of several."""
     char = text[machine.pos]
-    loose = "unquoted_string" in machine.tolerances
+    loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
     if char in ",;，}]/#{[" or not loose or char in _QUOTES and (state == GAP or char == '"'):
         machine.state = machine.end_atom(machine.atom, out)
     elif machine.pending >= 0:
         machine.state = machine.reject(out)
-    elif not machine.stack:
-        machine.state = machine.bad_atom(machine.atom)
     else:
         if state == GAP:
             # The white space that was skipped belongs to the words. One blank stands for it where it is not at hand.

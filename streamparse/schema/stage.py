@@ -24,8 +24,9 @@ from ..fields import KEY, KIND, ORIGIN, PARENT, PIECES, Field
 from ..implementation import Machine, make_event
 from ..paths import Parts, format_path
 from ..tolerance import tolerance_for
+from .choice import may_begin
 from .early import Watch, watch
-from .shape import CONTAINERS
+from .shape import CONTAINERS, fits
 from .typed import Invalid, Node, TypedTree
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .spec import Output
 
 _SPACE = " \t\n\r"
+_SCALARS: dict[str, type] = {"string": str, "number": int, "boolean": bool}
 _INSIDE = Dialect("json5", also={"python_literal", "js_literal", "raw_line_end", "truncated"})
 
 
@@ -121,7 +123,10 @@ class SchemaStage:
         """The open string is sent when it is closed."""
         self._watch: Watch | None = None
         self._quick: Field | None = None
-        """The open string whose deltas need nothing but to be passed on."""
+        """The open string whose deltas need nothing but to be passed on (and to be kept in `_pieces`)."""
+        self._pieces: list[str] = []
+        self._exact: type | None = None
+        """The type that makes the open value right without a check."""
         self._out: list[StreamingData] = []
         if documents_all:
             self.tree.open("", "array")
@@ -131,18 +136,70 @@ class SchemaStage:
 
     def feed(self, events: list[StreamingData]) -> list[StreamingData]:
         """Take the machine's events (with `start` events); return those that are to be seen."""
-        if len(events) == 1 and self._quick is not None:
-            event = events[0]
-            if field_of(event) is self._quick and event.event_type == "delta":
-                assert self.tree.leaf is not None
-                self.tree.leaf.pieces.append(event.delta or "")
+        if self._quick is not None and len(events) == 1:
+            event: Any = events[0]
+            if event._field is self._quick and event._delta is not None:
+                self._pieces.append(event._delta)
                 self.count += 1
                 return events
+        elif not events:
+            return events
         out = self._out = []
         for event in events:
-            self._take(event, 0)
+            if self._inners or self._buffers or self._starts or not self._plain(event):
+                self._take(event, 0)
         self._out = []
         return out
+
+    def _plain(self, event: Any) -> bool:
+        """Do what `_take` would do, if that is little: a value whose type alone shows that it fits, in an object or array without more ado.
+
+        Most values are such, so this is what a schema costs.
+        """
+        field = event._field
+        kind = field[KIND]
+        what = event._type
+        if field is self._quick:
+            if what == "delta":
+                self._pieces.append(event._delta)
+            elif what == "done" and self._exact is str:
+                self._quick = self._exact = self.tree.leaf = None
+                self.tree.chain[-1].keep(field[KEY], event._value)
+            else:
+                return False
+        elif what == "start":
+            chain = self.tree.chain
+            if kind not in _SCALARS or not chain or not chain[-1].simple:
+                return False
+            parent = chain[-1]
+            shape = parent.shape.child(field[KEY])
+            if shape is None:
+                return False
+            if shape.options:
+                shape = shape.resolve(kind)
+            if shape.exact is not _SCALARS[kind] and (kind != "number" or shape.exact is not float):
+                return False
+            if kind == "string":
+                if shape.hold:
+                    return False
+                self.tree.leaf = node = Node(parent, field[KEY], "string", shape, True)
+                self._quick = field
+                self._pieces = node.pieces
+            self._exact = shape.exact
+            return True
+        elif self._exact is None or kind not in _SCALARS:
+            return False
+        elif what == "done":
+            exact, self._exact = self._exact, None
+            if type(event._value) is not exact:
+                self.tree.open(field[KEY], kind)
+                return False
+            self.tree.chain[-1].keep(field[KEY], event._value)
+        elif what != "delta":
+            return False
+        self._out.append(event)
+        self.count += 1
+        return True
 
     def _take(self, event: StreamingData, level: int) -> None:
         """An event of the parser's machine (level 0), or of the one that reads inside a string of the level above."""
@@ -170,7 +227,7 @@ class SchemaStage:
         tree = self.tree
         # Under no container the document itself begins: it has no part, whatever the machine calls its place.
         node = tree.open(field[KEY] if tree.chain else "", field[KIND])
-        self._quick = None
+        self._quick = self._exact = None
         if node.kind == "string":
             if "string" not in node.shape.kinds and node.shape.kinds & CONTAINERS:
                 self._inners.append(self._inner(event, node, level))
@@ -181,6 +238,7 @@ class SchemaStage:
                 return
             if self._watch is None and not self._buffers:
                 self._quick = field
+                self._pieces = node.pieces
         elif node.kind in CONTAINERS:
             if node.hold:
                 self._buffers.append(_Buffer(node, None))
@@ -225,7 +283,7 @@ class SchemaStage:
                 self._emit(make_event(field, "start", None, None))
             if event.value:
                 self._emit(make_event(field, "delta", event.value, len(field[PIECES])))
-        self._quick = None
+        self._quick = self._exact = None
         tree.close(node, event.value)
         self._emit(event)
         while self._buffers and self._buffers[-1].node is node:
@@ -250,13 +308,21 @@ class SchemaStage:
         self._emit(event)
 
     def _forget(self) -> None:
-        self._watch = self._quick = None
+        self._watch = self._quick = self._exact = None
         self._held = False
 
     def take_invalid(self) -> list[Invalid]:
         """What did not fit since the last call."""
         found, self.invalid = self.invalid, []
         return found
+
+    def fits(self, value: Any) -> bool:
+        """Whether a document looks like what is wanted."""
+        return fits(self.output.shape, value)
+
+    def may_begin(self, text: str) -> bool | None:
+        """Whether a document that begins like `text` may look like it. None: it is too early to say."""
+        return may_begin(self.output.shape, text)
 
     # ------------------------------------------------------------------------------------------------------------------
     # holding
@@ -426,7 +492,7 @@ class SchemaStage:
 
     def __getstate__(self) -> dict[str, Any]:
         # Fields are found again by the machine, as other lists.
-        return {**self.__dict__, "_quick": None}
+        return {**self.__dict__, "_quick": None, "_out": []}
 
 
 def _put(value: Any, steps: Parts, item: Any) -> Any:
