@@ -142,6 +142,10 @@ _SCALARS: dict[str, tuple[frozenset[Kind], frozenset[Kind]]] = {
     "json": (_STRING, _NONE),
 }
 
+# Of these, a value of the type itself comes out as it went in, if nothing but neutral keys stands beside the type.
+_EXACT: dict[str, type] = {"int": int, "float": float, "bool": bool}
+_NEUTRAL = frozenset({"type", "metadata", "serialization", "ref", "strict"})
+
 _SEQUENCES = frozenset({"list", "set", "frozenset", "tuple"})
 _FIELDS = frozenset({"model-fields", "dataclass-args", "typed-dict"})
 # Nodes that only hand over to the schema inside; code or choices of theirs keep the children from being checked alone.
@@ -178,8 +182,14 @@ class _Compiler:
             return self.known[ref]
         if kind in _SCALARS:
             kinds, plain = _SCALARS[kind]
+            bare = schema.keys() <= _NEUTRAL and not (kind == "float" and config and "allow_inf_nan" in config)
             return Shape(
-                title=kind, kinds=kinds, plain=plain, hold="string" in kinds, check=self._check(schema, config)
+                title=kind,
+                kinds=kinds,
+                plain=plain,
+                hold="string" in kinds,
+                check=self._check(schema, config),
+                exact=_EXACT.get(kind) if bare else None,
             )
         if kind == "str":
             return self._text(schema, config)
@@ -188,7 +198,7 @@ class _Compiler:
         if kind == "default":
             inner = self.shape(schema["schema"], config)
             if schema.get("on_error", "raise") != "raise":
-                return inner.but(check=self._check(schema, config), compose=None, kinds=KINDS, facts=None)
+                return inner.but(check=self._check(schema, config), compose=None, kinds=KINDS, facts=None, exact=None)
             return inner if _is_container(inner) else inner.but(check=self._check(schema, config))
         if kind == "nullable":
             inner = self.shape(schema["schema"], config)
@@ -227,8 +237,10 @@ class _Compiler:
         maximum = schema.get("max_length", settings.get("str_max_length"))
         numbers = schema.get("coerce_numbers_to_str", settings.get("coerce_numbers_to_str"))
         check = self._check(schema, config)
+        bare = schema.keys() <= _NEUTRAL and not any(name.startswith("str_") for name in settings)
         return Shape(
             title="str",
+            exact=str if bare else None,
             kinds=frozenset({"string", "number"}) if numbers else _STRING,
             plain=_STRING,
             check=check,
@@ -280,7 +292,7 @@ class _Compiler:
             return inner.but(options=options, check=whole)
         if inner.compose is not None and _is_container(inner):
             return inner.but(check=whole, compose=Chain(inner.compose, layer))
-        return inner.but(check=whole)
+        return inner.but(check=whole, exact=None)
 
     def _tagged(self, schema: Core, config: Core | None) -> Shape:
         choices = {value: choice for value, choice in schema["choices"].items() if is_object(choice)}
@@ -308,7 +320,7 @@ class _Compiler:
         if schema.get("root_model"):
             shape = self.shape(inner, own)
             if schema.get("custom_init"):
-                shape = shape.but(check=self._check(schema, config), compose=None)
+                shape = shape.but(check=self._check(schema, config), compose=None, exact=None)
             else:
                 shape = self._wrapped(shape, schema, {**_bare(schema), "schema": _ANY}, own)
             return shape.but(roots=(*shape.roots, schema["cls"]), title=schema["cls"].__name__)
@@ -442,6 +454,7 @@ class _Compiler:
             # Code that runs first may change the text, and chooses among alternatives for itself.
             options=shape.options if same else (),
             tag=None,
+            exact=None,
             facts=None,
             choices=None,
             pattern=None,

@@ -34,6 +34,7 @@ _LOCAL = frozenset(
         "required", "pattern", "dependentRequired", "uniqueItems", *_COUNTS, *_BOUNDS,
     }
 )  # fmt: skip
+_EXACT: dict[str, type] = {"string": str, "boolean": bool, "integer": int}
 _HELD_FORMATS = frozenset({"date", "date-time", "time", "duration", "uuid"})
 
 
@@ -178,6 +179,7 @@ class _Compiler:
             kinds=kinds,
             hold=strings is not None or node.get("format") in _HELD_FORMATS,
             check=check,
+            exact=_EXACT.get(str(node.get("type"))) if node.keys() & _LOCAL == {"type"} else None,
             compose=own,
             structure=own,
             facts=check,
@@ -267,6 +269,7 @@ class _Compiler:
         return base.but(
             kinds=cast("frozenset[Kind]", kinds_of(self.document, node)),
             hold=any(part.hold for part in parts),
+            exact=None,
             compose=None,
             structure=None,
             facts=None,

@@ -163,6 +163,8 @@ class Shape:
     """
     structure: Check | None = None
     """Checks an object's keys only: missing and forbidden ones."""
+    exact: type | None = None
+    """A value of exactly this Python type fits as it is: it need not be checked."""
     facts: Check | None = None
     """Checks the bare string facts below, without any code of the user's: it explains an early failure."""
     choices: frozenset[str] | None = None

@@ -67,41 +67,30 @@ class Invalid:
         }
 
 
+_NOTHING: dict[str, Any] = {}
+
+
 class Node:
     """One open value, at `part` of `parent`."""
 
-    __slots__ = (
-        "bad", "candidate", "chosen", "defaults", "failed", "given", "hold", "kind", "live", "parent", "part", "pieces",
-        "settled", "shape", "values", "waiting", "whole",
-    )  # fmt: skip
+    __slots__ = ("failed", "hold", "kind", "live", "parent", "part", "pieces", "shape", "whole")
 
-    def __init__(self, parent: Node | None, part: Part, kind: Kind, shape: Shape, *, live: bool) -> None:
+    def __init__(self, parent: Container | None, part: Part, kind: Kind, shape: Shape, live: bool) -> None:
         self.parent = parent
         self.part = part
         self.kind: Kind = kind
-        self.shape = shape.resolve(kind) if shape.options else shape
-        self.hold = self.shape.hold and kind in self.shape.kinds
+        if shape.options:
+            shape = shape.resolve(kind)
+        self.shape = shape
+        self.hold = shape.hold and kind in shape.kinds
         """It is shown only when it is closed."""
         self.live = live
         """This value is checked on its own."""
-        self.values: Any = {} if kind == "object" else []
-        """The closed members that can be shown: typed, or as they are."""
         self.pieces: list[str] = []
-        self.bad = False
-        """A member did not fit."""
         self.failed = False
         """The value itself was reported before it closed."""
         self.whole = False
         """It turned out that only the whole value can be checked."""
-        self.waiting: list[tuple[Node, Any]] = []
-        """Closed members whose check has to wait: for the discriminator, or for fields defined before them."""
-        self.given: dict[str, Any] = {}
-        self.settled: set[str] = set()
-        self.defaults: dict[str, Any] = {}
-        self.candidate: int | None = None
-        """Of a union that is not decided: the alternative it is shown as."""
-        self.chosen: Any = None
-        """The discriminator's value, once there is one."""
 
     @property
     def parts(self) -> Parts:
@@ -113,6 +102,62 @@ class Node:
             node = node.parent
         found.reverse()
         return tuple(found)
+
+    def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
+        """The open value as it can be shown, with its open member `inner`."""
+        if self.hold or self.kind != "string" or "string" not in self.shape.plain:
+            return HIDDEN
+        return wrap_roots(self.shape, self.text())
+
+    def text(self) -> str:
+        """The string so far."""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Shapes hold validators and do not pickle: `TypedTree` finds them again.
+        names = [*Node.__slots__, *(Container.__slots__ if isinstance(self, Container) else ())]
+        return {name: getattr(self, name) for name in names if name != "shape"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def relink(self, shape: Shape | None) -> None:
+        """Find the shape again after unpickling; `shape` is what the parent has at this part."""
+        self.shape = (shape or ANYTHING).resolve(self.kind)
+
+
+class Container(Node):
+    """An open object or array."""
+
+    __slots__ = ("bad", "candidate", "chosen", "defaults", "given", "settled", "simple", "values", "waiting")
+
+    def __init__(self, parent: Container | None, part: Part, kind: Kind, shape: Shape, live: bool) -> None:
+        Node.__init__(self, parent, part, kind, shape, live)
+        self.values: Any = {} if kind == "object" else []
+        """The closed members that can be shown: typed, or as they are."""
+        self.bad = False
+        """A member did not fit."""
+        self.waiting: tuple[tuple[Node, Any], ...] = ()
+        """Closed members whose check has to wait: for the discriminator, or for fields defined before them."""
+        self.given: dict[str, Any] = _NOTHING
+        self.settled: frozenset[str] = frozenset()
+        """Of the fields that came: the typed values by name, and all their names."""
+        self.defaults: dict[str, Any] | None = None
+        self.candidate: int | None = None
+        """Of a union that is not decided: the alternative it is shown as."""
+        self.chosen: Any = None
+        """The discriminator's value, once there is one."""
+        self.simple = False
+        """Nothing but the check of a member itself is to be done when it closes."""
+        self.simplify()
+
+    def simplify(self) -> None:
+        """Find `simple`, after a change."""
+        members = self.shape.members
+        self.simple = self.composing and (members is None or not members.get().needs_context)
 
     @property
     def composing(self) -> bool:
@@ -130,6 +175,13 @@ class Node:
             return None
         return self.shape.members.get().by_key.get(part)
 
+    def keep(self, part: Part, value: Any) -> None:
+        """Add the next member, which fits."""
+        if self.kind == "object":
+            self.values[part] = value
+        else:
+            self.values.append(value)
+
     def store(self, part: Part, value: Any) -> None:
         """Keep a closed member. `HIDDEN`, it cannot be shown, is None: not a default, for something did come."""
         shown = None if value is HIDDEN else value
@@ -142,15 +194,11 @@ class Node:
         """The open value as it can be shown, with its open member `inner`."""
         if self.hold:
             return HIDDEN
-        if self.kind == "string":
-            return wrap_roots(self.shape, self.text()) if "string" in self.shape.plain else HIDDEN
         if self.kind == "array":
             items = list(self.values)
             if inner is not HIDDEN:
                 items.append(inner)
             return wrap_roots(self.shape, items)
-        if self.kind != "object":
-            return HIDDEN
         values: dict[Any, Any] = self.values
         if inner is not HIDDEN:
             values = {**values, part: inner}
@@ -162,26 +210,14 @@ class Node:
             if self.candidate is None:
                 return HIDDEN
             shape = shape.options[self.candidate]
+        if self.defaults is None:
+            self.defaults = {}
         shown = present(shape, values, self.defaults)
         return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
 
-    def text(self) -> str:
-        """The string so far."""
-        if len(self.pieces) > 1:
-            self.pieces = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Shapes hold validators and do not pickle: `TypedTree` finds them again.
-        return {name: getattr(self, name) for name in Node.__slots__ if name != "shape"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-
     def relink(self, shape: Shape | None) -> None:
-        """Find the shape again after unpickling; `shape` is what the parent has at this part."""
-        self.shape = (shape or ANYTHING).resolve(self.kind)
+        """As for a node; a discriminator that was read counts again."""
+        super().relink(shape)
         while self.chosen is not None and self.shape.tag is not None:
             self.shape = (self.shape.choose(self.chosen) or ANYTHING).resolve(self.kind)
 
@@ -208,7 +244,7 @@ class TypedTree:
         self.documents_all = documents_all
         self.shape = many(output.shape) if documents_all else output.shape
         self.checking = check
-        self.chain: list[Node] = []
+        self.chain: list[Container] = []
         """The open containers, outermost first."""
         self.leaf: Node | None = None
         """The open value that is no container."""
@@ -258,21 +294,25 @@ class TypedTree:
 
     def open(self, part: Part, kind: Kind) -> Node:
         """A value begins, at `part` of the innermost open container (of a document: at its root)."""
-        parent = self.chain[-1] if self.chain else None
-        if parent is None:
-            node = Node(None, part, kind, self.shape, live=self.checking)
-            node.defaults = self._defaults
+        make = Container if kind in CONTAINERS else Node
+        if not self.chain:
+            node = make(None, part, kind, self.shape, self.checking)
+            if isinstance(node, Container):
+                node.defaults = self._defaults
         else:
+            parent = self.chain[-1]
             shape = parent.shape.child(part)
-            tag = parent.undecided
-            live = parent.composing or (tag is not None and part in tag.keys)
-            node = Node(parent, part, kind, shape or ANYTHING, live=live)
+            live = parent.simple
+            if not live and parent.live:
+                tag = parent.undecided
+                live = parent.composing or (tag is not None and part in tag.keys)
+            node = make(parent, part, kind, shape or ANYTHING, live)
             if shape is None and live and isinstance(part, str) and parent.shape.forbids(part):
                 details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
                 self.report(node.parts, (details,), None, early=True)
                 parent.bad = True
                 node.live = False
-        if kind in CONTAINERS:
+        if isinstance(node, Container):
             self.chain.append(node)
             self.leaf = None
         else:
@@ -293,17 +333,23 @@ class TypedTree:
     def fail(self, node: Node, errors: tuple[ErrorDetails, ...], value: Any) -> None:
         """Report an open value that can no longer be right."""
         node.failed = True
+        if isinstance(node, Container):
+            node.simplify()
         self.report(node.parts, errors, value, early=True)
 
     def close(self, node: Node, value: Any) -> None:
         """An open value (the leaf, else the innermost container) is final."""
-        if node.kind in CONTAINERS:
-            self.chain.pop()
-        node.hold = False
         self.leaf = None
         self._path = None
-        if node.parent is not None:
-            self._settle(node.parent, node, value)
+        parent = node.parent
+        if isinstance(node, Container):
+            self.chain.pop()
+        elif parent is not None and parent.simple and type(value) is node.shape.exact and node.live and not node.failed:
+            parent.keep(node.part, value)
+            return
+        node.hold = False
+        if parent is not None:
+            self._settle(parent, node, value)
         else:
             self._close_root(node, value)
 
@@ -314,13 +360,16 @@ class TypedTree:
         self.valid = checked is not None and not checked.errors
         self.value = checked.value if checked is not None and self.valid else self._as_it_is(node, value)
 
-    def _settle(self, parent: Node, node: Node, value: Any) -> None:
+    def _settle(self, parent: Container, node: Node, value: Any) -> None:
         """`node` closed inside `parent`: check it, now or when it can be checked."""
+        if parent.simple and node.live:
+            self._finish(parent, node, value, None, None)
+            return
         part = node.part
         tag = parent.undecided
         if tag is not None:
             parent.store(part, self._as_it_is(node, value))
-            parent.waiting.append((node, value))
+            parent.waiting += ((node, value),)
             if node.failed:
                 parent.failed = True  # its discriminator was reported
             elif part in tag.keys:
@@ -332,28 +381,29 @@ class TypedTree:
         prop = parent.property(part)
         if prop is not None and prop.needs_context:
             parent.store(part, self._as_it_is(node, value))
-            parent.waiting.append((node, value))
+            parent.waiting += ((node, value),)
         else:
             self._finish(parent, node, value, prop, None)
         if parent.waiting:
             self._resume(parent)
 
     def _finish(
-        self, parent: Node, node: Node, value: Any, prop: Property | None, context: dict[str, Any] | None
+        self, parent: Container, node: Node, value: Any, prop: Property | None, context: dict[str, Any] | None
     ) -> None:
         checked = self._judge(node, value, None if context is None or prop is None else (prop.name, context))
         if checked.whole:
             parent.whole = True
+            parent.simplify()
         fits = not checked.errors and not checked.whole
         if not fits and not checked.whole:
             parent.bad = True
         parent.store(node.part, checked.value if fits else self._as_it_is(node, value))
         if prop is not None and parent.shape.members is not None and parent.shape.members.get().needs_context:
-            parent.settled.add(prop.name)
+            parent.settled |= {prop.name}
             if fits:
-                parent.given[prop.name] = checked.value
+                parent.given = {**parent.given, prop.name: checked.value}
 
-    def _resume(self, parent: Node) -> None:
+    def _resume(self, parent: Container) -> None:
         """Check the waiting members before which, in the order of definition, everything has come."""
         members = parent.shape.members
         if members is None:
@@ -365,7 +415,7 @@ class TypedTree:
             for entry in parent.waiting:
                 prop = parent.property(entry[0].part)
                 if prop is None or all(field.name in parent.settled for field in fields if field.index < prop.index):
-                    parent.waiting.remove(entry)
+                    parent.waiting = tuple(other for other in parent.waiting if other is not entry)
                     context = {field.name: parent.given[field.name] for field in fields if field.name in parent.given}
                     earlier = {
                         name: item for name, item in context.items() if prop is not None and _before(fields, name, prop)
@@ -374,7 +424,7 @@ class TypedTree:
                     ready = True
                     break
 
-    def _decide(self, parent: Node, part: Part, value: Any) -> None:
+    def _decide(self, parent: Container, part: Part, value: Any) -> None:
         """The discriminator is there: from now on `parent` is one alternative, and what came before can be checked."""
         chosen = parent.shape.choose(value)
         if chosen is None:
@@ -384,15 +434,20 @@ class TypedTree:
             else:
                 parent.whole = True
                 parent.shape = parent.shape.but(tag=None)
+                parent.simplify()
             return
         parent.shape = chosen.resolve("object")
         parent.chosen = value
-        waiting, parent.waiting = parent.waiting, []
+        parent.simplify()
+        waiting, parent.waiting = parent.waiting, ()
         for node, raw in waiting:
             shape = parent.shape.child(node.part)
-            again = Node(parent, node.part, node.kind, shape or ANYTHING, live=parent.composing)
+            make = Container if isinstance(node, Container) else Node
+            again = make(parent, node.part, node.kind, shape or ANYTHING, parent.composing)
             again.whole = True
-            again.values, again.pieces = node.values, node.pieces
+            again.pieces = node.pieces
+            if isinstance(node, Container) and isinstance(again, Container):
+                again.values = node.values
             if again.live and parent.shape.forbids(node.part):
                 again.live = False  # the parent's own check reports it
             self._settle(parent, again, raw)
@@ -401,7 +456,7 @@ class TypedTree:
         if node.failed:
             return Checked(None, ({"type": "reported"},))
         shape = node.shape
-        if node.kind not in CONTAINERS or node.waiting or node.whole or shape.compose is None:
+        if not isinstance(node, Container) or node.waiting or node.whole or shape.compose is None:
             checked = shape.check(value, context)
         elif node.bad:
             # Its own validators must not see it. What is wrong with its keys can still be told.
@@ -421,7 +476,7 @@ class TypedTree:
 
     def _as_it_is(self, node: Node, value: Any) -> Any:
         """How a closed value that has no typed value is shown."""
-        if node.kind in CONTAINERS:
+        if isinstance(node, Container):
             return node.shown()
         return value if node.kind in node.shape.plain and not node.shape.roots else HIDDEN
 
@@ -455,14 +510,15 @@ class TypedTree:
             parent.values.pop(part, None)
         else:
             del parent.values[part:]
-        parent.waiting = [entry for entry in parent.waiting if entry[0].part != part]
+        parent.waiting = tuple(entry for entry in parent.waiting if entry[0].part != part)
         prop = parent.property(part)
         if prop is not None:
-            parent.settled.discard(prop.name)
-            parent.given.pop(prop.name, None)
+            parent.settled -= {prop.name}
+            parent.given = {name: item for name, item in parent.given.items() if name != prop.name}
         # Whether another member did not fit is not known any more: check the container whole, then.
         parent.whole = parent.whole or parent.bad
         parent.bad = False
+        parent.simplify()
 
     def snapshot(self) -> Any:
         """The document as it can be shown now; `HIDDEN` where nothing can."""
@@ -492,7 +548,7 @@ class TypedTree:
         above: Node | None = None
         for node in [*self.chain, *([self.leaf] if self.leaf is not None else [])]:
             node.relink(self.shape if above is None else above.shape.child(node.part))
-            for waiting, _ in node.waiting:
+            for waiting, _ in node.waiting if isinstance(node, Container) else ():
                 waiting.relink(node.shape.child(waiting.part))
             above = node
 
