@@ -152,14 +152,15 @@ class SchemaStage:
         return out
 
     def _plain(self, event: Any) -> bool:
-        """Do what `_take` would do, if that is little: a value whose type alone shows that it fits, in an object or array without more ado.
+        """Do what `_take` would do where that is little: a value whose type alone shows that it fits, in a plain container.
 
-        Most values are such, so this is what a schema costs.
+        False: it is to be done. Most values are such, so this is what a schema costs.
         """
-        field = event._field
+        field: Any = event._field
         kind = field[KIND]
         what = event._type
-        if field is self._quick:
+        quick: Any = self._quick
+        if field is quick:
             if what == "delta":
                 self._pieces.append(event._delta)
             elif what == "done" and self._exact is str:
