@@ -41,21 +41,22 @@ class _Bridge:
         self.loop = asyncio.new_event_loop()
         self._task: asyncio.Task[None] | None = None
         self._inbox: asyncio.Queue[Any] = asyncio.Queue()
-        self._result: asyncio.Future[Any] | None = None
+        self._result: asyncio.Future[Any] | None = None  # of what was given last
+        self._awaiting: asyncio.Future[Any] | None = None  # the same, while the task awaits it
         self._reason: BaseException | None = None  # why the task is being cancelled; None: it is to end
 
     def run(self, awaitable: Any, timeout: float | None = None) -> Any:
         loop = self.loop
         if self._task is None:
             self._task = loop.create_task(self._serve())
-        self._result = loop.create_future()
+        result = self._result = loop.create_future()
         self._inbox.put_nowait(awaitable)
-        timer = None if timeout is None else loop.call_later(timeout, self._break_off, Idle())
+        timer = None if timeout is None else loop.call_later(timeout, self._break_off, result, Idle())
         try:
-            return loop.run_until_complete(self._result)
+            return loop.run_until_complete(result)
         except BaseException:
-            if not self._result.done():  # Ctrl-C: the task still awaits the old thing
-                self._result.cancel()
+            if not result.done():  # Ctrl-C: the task still awaits the old thing
+                result.cancel()
                 self._end_task()
             raise
         finally:
@@ -63,18 +64,25 @@ class _Bridge:
                 timer.cancel()
 
     def cancel(self) -> None:
-        """Break off what is awaited, from any thread: `run` raises `Cancelled`."""
-        if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._break_off, Cancelled())
+        """Break off what is awaited now, from any thread: `run` raises `Cancelled`."""
+        result = self._result
+        if result is not None:
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                self.loop.call_soon_threadsafe(self._break_off, result, Cancelled())
 
-    def _break_off(self, reason: BaseException) -> None:
-        if self._task is not None and self._result is not None and not self._result.done():
+    def _break_off(self, result: asyncio.Future[Any], reason: BaseException) -> None:
+        # The loop runs only now and then: by now it may be another thing that is awaited, or this one not yet.
+        if self._task is None or self._result is not result or result.done():
+            return
+        if self._awaiting is result:
             self._reason = reason
             self._task.cancel()
+        else:
+            self.loop.call_soon(self._break_off, result, reason)
 
     async def _serve(self) -> None:
         while (awaitable := await self._inbox.get()) is not None:
-            result = self._result
+            result = self._awaiting = self._result
             assert result is not None
             try:
                 value = await awaitable
@@ -87,6 +95,7 @@ class _Bridge:
                 result.set_exception(error)
             else:
                 result.set_result(value)
+            self._awaiting = None
             del awaitable, result
 
     def _end_task(self) -> None:
@@ -218,8 +227,13 @@ class Stepped:
             raise
         finally:
             with self._free:
-                self._owner = None
+                # Nobody else could cancel while this thread was inside.
+                cancel = self._run.cancel_requested and not self.dead
+                if not cancel:
+                    self._owner = None
                 self._free.notify_all()
+            if cancel:
+                self._push(cancel=True)
 
     def _end(self) -> None:
         self.dead = True
@@ -427,7 +441,8 @@ class Tasked:
         if running_loop() is self.loop:
             self._cancel_here()
         else:
-            self.loop.call_soon_threadsafe(self._cancel_here)
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                self.loop.call_soon_threadsafe(self._cancel_here)
 
     def _cancel_here(self) -> None:
         if self._began:

@@ -258,8 +258,6 @@ class Run:
             pipe.opened(feed)
             while (chunk := await feed.next(ops)) is not END:
                 self._publish(Step(chunk, await self._fold(ops, turn, pipe.feed(chunk))))
-                if self.cancel_requested:
-                    raise Cancelled
                 if turn.over:
                     return None
                 await ops.pause()
@@ -271,7 +269,7 @@ class Run:
             turn.feed(pipe.failed(failure))
             return failure
         finally:
-            if self.cancel_requested:
+            if self.cancel_requested:  # what came of a source that was closed under the reader is no failure
                 raise Cancelled
         return None
 
@@ -377,6 +375,7 @@ class Run:
             self.ended = True
             if self._engine is not None:
                 self._engine.published()
+            self._hops.stop()
 
 
 class _Pipe:

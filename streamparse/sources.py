@@ -41,6 +41,8 @@ Kind = Literal[
     "boto3",
 ]
 
+Closer = tuple[Literal["exit", "async exit", "close"], Any]
+
 _WANTED = "an iterator (or async), an awaitable or context manager that gives one, a callable that makes one, or text"
 _BOTO3_MEMBERS = ("stream", "body")
 # How HTTP clients name what iterates over a body: httpx and its wrappers in the SDKs, requests.
@@ -185,7 +187,9 @@ class Feed:
         self._reads_async = False  # the source is asynchronous, as far as it was opened
         self._never_blocks = False
         self._pulling = False
-        self._closers: list[tuple[Literal["exit", "async exit", "close"], Any]] = []
+        self._closed = False
+        self._loose: Closer | None = None  # opened, but not handed over yet
+        self._closers: list[Closer] = []
 
     async def open(self, ops: Ops) -> None:
         """Open the source. Raises what opening it raises, and `UsageError` where it is no source.
@@ -225,7 +229,8 @@ class Feed:
         elif kind == "awaitable":
             self.source = await ops.wait(source, self._timeout)
         elif kind == "manager":
-            self.source = await ops.block(class_of(source).__enter__, source, timeout=self._timeout)
+            enter = class_of(source).__enter__
+            self.source = await self._open_one(lambda: enter(source), ops, left=("exit", source))
             self._closers.append(("exit", source))
         else:
             self.source = await ops.wait(class_of(source).__aenter__(source), self._timeout)
@@ -242,7 +247,23 @@ class Feed:
         target = getattr(function, "func", function)  # functools.partial
         if inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target):
             return function(*args, **kwargs)
-        return await ops.block(lambda: function(*args, **kwargs), timeout=self._timeout)
+        return await self._open_one(lambda: function(*args, **kwargs), ops)
+
+    async def _open_one(self, function: Callable[[], Any], ops: Ops, left: Closer | None = None) -> Any:
+        """Run a function that opens something and may block. Where the wait for it is given up, what it opens in the
+        end is closed again: `left`, or else its result.
+        """
+
+        def run() -> Any:
+            result = function()
+            self._loose = left or ("close", result)
+            if self._closed:
+                _close_all(None, [self._loose[1]])
+            return result
+
+        result = await ops.block(run, timeout=self._timeout)
+        self._loose = None
+        return result
 
     async def next(self, ops: Ops) -> Any:
         """The next chunk, or `END`. Raises what the source raises, and `Idle`."""
@@ -256,8 +277,10 @@ class Feed:
         self._pulling = True
         try:
             chunk = await ops.block(next, self._iterator, END, timeout=self._timeout)
-        except Exception as error:
-            self._pulling = isinstance(error, Idle)
+        except BaseException as error:
+            # Where the wait was given up, and not the pull, a thread is still in there.
+            in_thread = ops.is_async or self._timeout is not None
+            self._pulling = isinstance(error, Idle) or (in_thread and not isinstance(error, Exception))
             raise
         self._pulling = False
         return chunk
@@ -267,11 +290,14 @@ class Feed:
 
         What fails in closing is not reported: all that there is to tell has been told.
         """
+        self._closed = True
+        closers, self._closers = self._closers, []
+        if self._loose is not None:
+            closers.append(self._loose)
         if self._pulling:
             # A thread is still inside the source. To wait for it could take for ever.
-            self.interrupt()
+            self._close_outside(closers)
             return
-        closers, self._closers = self._closers, []
         if self._iterator is None and not callable(self.source):
             closers.append(("close", self.source))
         for kind, target in reversed(closers):
@@ -299,10 +325,12 @@ class Feed:
             await ops.wait(result, self._timeout)
 
     def interrupt(self) -> None:
-        """Close from outside while a thread may be inside the source, without waiting for either."""
-        if self._reads_async:
-            return  # nothing of an asynchronous source may be touched outside its loop
-        closers, self._closers = self._closers, []
+        """Wake a thread that is inside the source, by closing what it reads from. `close` is still to be called."""
+        if not self._reads_async:  # nothing of an asynchronous source may be touched outside its loop
+            self._close_outside([closer for closer in self._closers if closer[0] == "close"])
+
+    def _close_outside(self, closers: list[Closer]) -> None:
+        """Close in a thread of its own, without waiting for it."""
         targets = [target for kind, target in reversed(closers) if kind != "async exit"]
         if targets:
             name = "streamparse-close"
@@ -324,10 +352,11 @@ def _close_all(source: Any, targets: list[Any]) -> None:
     except Exception:  # noqa: BLE001  # another client, or closed already
         pass
     for target in targets:
-        close = getattr(target, "close", None) or getattr(target, "__exit__", None)
         try:
-            if callable(close):
-                close() if hasattr(target, "close") else close(None, None, None)
+            if hasattr(target, "close"):
+                target.close()
+            elif hasattr(target, "__exit__"):
+                target.__exit__(None, None, None)
         except Exception:  # noqa: BLE001  # a generator that is running cannot be closed
             pass
 

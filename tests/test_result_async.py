@@ -24,6 +24,7 @@ from support.streams import (
     Handlers,
     Maker,
     Stream,
+    SyncManager,
     Tip,
     Tips,
     adrain,
@@ -700,6 +701,40 @@ async def test_cancelling_a_reader_of_a_stuck_sync_source_does_not_wait_for_it()
         await asyncio.sleep(0.01)
     assert stream.closed == 1
     assert result.get_response().end_state == "cancelled"
+
+
+async def test_what_is_opened_after_nobody_wants_it_is_closed_again() -> None:
+    for kind in ("callable", "manager"):
+        opening, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+        class Late(Stream):
+            def close(self, closed: threading.Event = closed) -> None:
+                closed.set()
+
+            def __exit__(self, *exc_info: object) -> None:
+                self.close()
+
+        def make(opening: threading.Event = opening, go_on: threading.Event = go_on) -> Any:
+            opening.set()
+            go_on.wait(20)
+            return Late([])  # called in this pass
+
+        class Manager(SyncManager):
+            def __enter__(self, make: Callable[[], Any] = make) -> Any:
+                return make()
+
+            def __exit__(self, *exc_info: object) -> None:
+                closed.set()  # noqa: B023  # called in this pass
+
+        result = wrap(make if kind == "callable" else Manager(None))
+        reading = asyncio.create_task(result.async_get_text())
+        await asyncio.to_thread(opening.wait, 20)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert not closed.is_set()
+        go_on.set()
+        assert await asyncio.to_thread(closed.wait, 20)
 
 
 async def test_a_result_is_an_async_context_manager() -> None:
