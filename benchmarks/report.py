@@ -1,0 +1,231 @@
+"""The figures as Markdown and SVG."""
+
+from __future__ import annotations
+
+import json
+import math
+from html import escape
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+WRONG_BEGIN, WRONG_END = "<!-- malformed: begin -->", "<!-- malformed: end -->"
+
+# What the project set itself to reach, in units of F (the floor): at most, aim.
+GOALS = {
+    "interpreted": {"obj500": (3.2, 2.4), "nested4k": (3.2, 2.4), "obj64k": (4.5, 3.3), "arr1m": (4.5, 3.3), "deep500": (6, 4), "str256k": (1.8, 1.5)},
+    "compiled": {"obj500": (0.9, 0.7), "nested4k": (0.9, 0.7), "obj64k": (1.0, 0.8), "arr1m": (1.0, 0.8), "deep500": (1.3, 1.0), "str256k": (0.75, 0.6)},
+}
+IJSON, JITER = "ijson C, parse_coro pushed", "J: jiter, re-parse at each delta"
+Result = dict[str, Any]
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value < 10:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def per_delta(result: Result) -> str:
+    texts = list(result["cells"])
+    names = list(next(iter(result["cells"].values())))
+    exponents = result.get("exponents", {})
+    rows = []
+    for name in names:
+        row = [f"**{name}**" if name.startswith("streamparse") else name]
+        for text in texts:
+            micro, ratio, fault = result["cells"][text][name]
+            row.append(fault or (number(micro) if ratio is None else f"{number(micro)} ({number(ratio)} F)" if name.startswith("streamparse") else number(micro)))
+        if exponents:
+            row.append(" / ".join(number(exponents[kind].get(name)) for kind in exponents))
+        rows.append(row)
+    return table(["µs per delta", *texts, *(["growth: records / string / depth"] if exponents else [])], rows)
+
+
+def goals(result: Result) -> str:
+    """streamparse against what it set itself to reach."""
+    rows = []
+    for twin, targets in GOALS.items():
+        for text, (most, aim) in targets.items():
+            if text not in result["cells"]:
+                continue
+            cell = result["cells"][text].get(f"streamparse {twin}, llm")
+            strict = result["cells"][text].get(f"streamparse {twin}, strict")
+            if not cell or cell[1] is None:
+                continue
+            ratio = cell[1]
+            verdict = "aim" if ratio <= aim else "met" if ratio <= most else "**missed**"
+            against = [number(cell[0] / other[0]) if (other := result["cells"][text].get(name)) and other[0] else "–" for name in (IJSON, JITER)]
+            faster = number(1 / float(against[1].replace(",", ""))) if against[1] not in ("–", "0.00") else "–"
+            jiter = result["cells"][text].get(JITER)
+            if jiter and jiter[0]:
+                faster = number(jiter[0] / cell[0])
+            rows.append([f"{twin}, {text}", f"{number(ratio)} F", f"{most} F", f"{aim} F", verdict, against[0], faster, number(cell[0] / strict[0]) if strict and strict[0] else "–"])
+    return table(["llm dialect", "cost", "at most", "aim", "", "times ijson C", "times faster than jiter re-parsing", "llm / strict"], rows)
+
+
+def gives(result: Result) -> str:
+    head = ["", "open string", "path", "piece", "done", "value", "tolerant", "same for every split", "final = json.loads", ""]
+    rows = [[name, *marks] for name, marks in result["gives"].items() if not name.startswith(("F:", "L:")) and not name.endswith("strict")]
+    return table(head, rows).replace("---:", ":---:")
+
+
+def beside(result: Result) -> str:
+    """Whole text at once, memory, import time, schema."""
+    lines = []
+    for twin, ratio in result.get("whole", {}).items():
+        lines.append(f"* One feed of the whole of arr1m, {twin}: {number(ratio)} times `json.loads` (at most {4 if twin == 'compiled' else 40}).")
+    for name, got in result.get("memory", {}).items():
+        twin, what = name.split(", ")
+        above = (got["peak"] - got["tree"]) / 1e6
+        close = (got["peak_at_close"] - got["tree"]) / 1e6
+        tree = f"above the tree of {got['tree'] / 1e6:.2f} MB (json.loads: {got['json_loads_tree'] / 1e6:.2f} MB)" if what == "data" else "with `keep_data=False`"
+        lines.append(f"* Peak memory on arr1m ({got['text'] / 1e6:.1f} MB of text, kept as `Parsed.text`), {twin}, {tree}: {above:.2f} MB while feeding, {close:.2f} MB at the close (tracemalloc).")
+    imports = result.get("import", {})
+    if imports:
+        lines.append("* Import time: " + ", ".join(f"{name} {number(value)} ms" for name, value in imports.items()) + ".")
+    for twin, got in result.get("schema", {}).items():
+        own = got["with"] - got["pydantic"]
+        lines.append(
+            f"* Schema on nested4k, {twin}: {number(got['without'])} ms without, {number(got['with'])} ms with a pydantic model, of which pydantic alone needs {number(got['pydantic'])} ms: "
+            f"{(own / got['without'] - 1) * 100:+.0f} % beside that."
+        )
+    return "\n".join(lines)
+
+
+def markdown(result: Result) -> str:
+    where = f"streamparse {result['streamparse']}, CPython {result['python']}, {result['machine']}, {result['date']}, {result['mode']} run, {result.get('seconds', 0)} s."
+    parts = [where, per_delta(result), goals(result)]
+    if "exponents" in result:
+        parts.append(beside(result))
+    if result["mode"] == "full":
+        parts += ["What each gives at each delta, without work of the caller:", gives(result)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def malformed_table(result: dict[str, Any]) -> str:
+    kinds = list(next(iter(result["right"].values())))
+    rows = []
+    for name, right in result["right"].items():
+        row = [f"**{name}**" if name.startswith("streamparse") else name]
+        row += [f"{got} / {of}" for got, of in right.values()]
+        row.append(f"{sum(got for got, _ in right.values())} / {sum(of for _, of in right.values())}")
+        row.append(number(result["microseconds_per_kb"].get(name)))
+        row.append(number(result["microseconds_per_kb_large"].get(name)))
+        rows.append(row)
+    head = ["right values", *kinds, "all", "µs per KB, 4 KB answer", "µs per KB, 32 KB answer"]
+    lines = [table(head, rows)]
+    if result["failed"]:
+        lines.append("Not right: " + "; ".join(f"{name}: {', '.join(cases)}" for name, cases in result["failed"].items() if name.startswith("streamparse") and cases) + "." if any(cases for name, cases in result["failed"].items() if name.startswith("streamparse")) else "")
+    return "\n\n".join(line for line in lines if line)
+
+
+# ---------------------------------------------------------------------------------------------------------------- plots
+
+INK, GRID, OURS, OTHERS = "#3b4252", "#d8dee9", "#c0392b", "#7f8c9b"
+WIDTH, HEIGHT = 760, 440
+
+
+def plot_growth(result: Result) -> str:
+    """Cost of a delta over the size of the text, both logarithmic: level lines are linear, rising ones quadratic."""
+    lines = {name: [(size, micro) for size, _, micro in points] for name, points in result["growth"]["records"].items() if len(points) > 1 and not name.startswith("L:")}
+    if not lines:
+        return ""
+    left, right, top, bottom = 60, 250, 50, 40
+    low = math.log10(min(micro for points in lines.values() for _, micro in points)) - 0.1
+    high = math.log10(max(micro for points in lines.values() for _, micro in points)) + 0.1
+    start = math.log10(min(size for points in lines.values() for size, _ in points))
+    stop = math.log10(max(size for points in lines.values() for size, _ in points))
+
+    def x(size: float) -> float:
+        return left + (math.log10(size) - start) / (stop - start) * (WIDTH - left - right)
+
+    def y(micro: float) -> float:
+        return HEIGHT - bottom - (math.log10(micro) - low) / (high - low) * (HEIGHT - top - bottom)
+
+    out = [_svg_head("Microseconds per delta of 4 characters, by size of the text (array of records)")]
+    for power in range(math.ceil(low), math.floor(high) + 1):
+        out.append(f'<line x1="{left}" x2="{WIDTH - right}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" stroke="{GRID}"/>')
+        out.append(f'<text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">{10**power:g} µs</text>')
+    for size, label in ((500, "500 B"), (4_000, "4 KB"), (32_000, "32 KB"), (256_000, "256 KB"), (1_000_000, "1 MB")):
+        if math.log10(size) <= stop + 0.01:
+            out.append(f'<text x="{x(max(size, 10**start)):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{label}</text>')
+    labels: list[tuple[float, str, str]] = []
+    for name, points in lines.items():
+        ours = name.startswith("streamparse")
+        colour, width = (OURS, 2.5) if ours else (OTHERS, 1.2)
+        dash = ' stroke-dasharray="6 3"' if "interpreted" in name else ""
+        path = " ".join(f"{x(size):.1f},{y(micro):.1f}" for size, micro in points)
+        out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="{width}"{dash} points="{path}"/>')
+        last = points[-1]
+        out.append(f'<circle cx="{x(last[0]):.1f}" cy="{y(last[1]):.1f}" r="2.5" fill="{colour}"/>')
+        labels.append((y(last[1]), name, colour))
+    at = top - 12.0
+    for height, name, colour in sorted(labels):
+        at = max(at + 13, height)
+        short = name.replace(", re-parse at each delta", "").replace("J: ", "").replace(", re-parse", "")
+        out.append(f'<text x="{WIDTH - right + 10}" y="{at + 4:.1f}" fill="{colour}">{escape(short)}</text>')
+    return "\n".join([*out, "</svg>\n"])
+
+
+def plot_per_delta(result: Result, text: str = "nested4k") -> str:
+    """Bars of the cost of a delta on one document, logarithmic."""
+    cells = [(name, micro) for name, (micro, _, _) in result["cells"].get(text, {}).items() if micro and not name.startswith("L:")]
+    if not cells:
+        return ""
+    cells.sort(key=lambda one: one[1])
+    left, right, top, step = 290, 80, 50, 18
+    height = top + step * len(cells) + 20
+    low = math.log10(cells[0][1]) - 0.3
+    high = math.log10(cells[-1][1])
+    out = [_svg_head(f"Microseconds per delta of 4 characters, {text} (logarithmic)", height)]
+    for row, (name, micro) in enumerate(cells):
+        y = top + row * step
+        colour = OURS if name.startswith("streamparse") else OTHERS
+        width = (math.log10(micro) - low) / (high - low) * (WIDTH - left - right)
+        out.append(f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
+        out.append(f'<rect x="{left}" y="{y + 1}" width="{width:.1f}" height="{step - 5}" fill="{colour}"/>')
+        out.append(f'<text x="{left + width + 6:.1f}" y="{y + 11}">{number(micro)}</text>')
+    return "\n".join([*out, "</svg>\n"])
+
+
+def _svg_head(title: str, height: int = HEIGHT) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="11" fill="{INK}">\n'
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>\n<text x="16" y="26" font-size="15" font-weight="600">{escape(title)}</text>'
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+def between(path: Path, begin: str, end: str, text: str) -> None:
+    """Put `text` between the two marks of the file."""
+    old = path.read_text(encoding="utf-8")
+    head, rest = old.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")
+
+
+def write(folder: Path, root: Path, result: Result) -> None:
+    (folder / "results.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "growth.svg").write_text(plot_growth(result), encoding="utf-8")
+    (folder / "per_delta.svg").write_text(plot_per_delta(result), encoding="utf-8")
+    for name in ("growth.svg", "per_delta.svg"):
+        (root / "docs" / name).write_text((folder / name).read_text(encoding="utf-8"), encoding="utf-8")
+    between(folder / "README.md", BEGIN, END, markdown(result))
+    between(root / "docs" / "performance.md", BEGIN, END, markdown(result))
+    if "malformed" in result:
+        write_malformed(folder, root, result["malformed"])
+
+
+def write_malformed(folder: Path, root: Path, result: dict[str, Any]) -> None:
+    between(folder / "README.md", WRONG_BEGIN, WRONG_END, malformed_table(result))
+    between(root / "docs" / "comparison.md", WRONG_BEGIN, WRONG_END, malformed_table(result))
