@@ -1,0 +1,29 @@
+"""The command `streamparse`, also `python -m streamparse`. It needs the extra `cli` (typer and rich).
+
+Modules: `app` (the commands), `recorded` (what is read), `output` (what is written), `view` (the live tree), `plain` (the
+same as lines, for pipes), `check` (diagnostics with a caret).
+"""
+
+from __future__ import annotations
+
+import sys
+
+_NEEDED = ("typer", "rich")
+
+
+def main() -> None:
+    """Run the command with the arguments of the process. Always ends with `SystemExit`."""
+    try:
+        from .app import app
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _NEEDED:
+            raise
+        sys.stderr.write(
+            f"streamparse: the command line needs {missing}, which is not installed.\n"
+            'Install it with:  python -m pip install "streamparse-llm[cli]"\n'
+        )
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    app(prog_name="streamparse")

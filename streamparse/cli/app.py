@@ -1,0 +1,228 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.resources import as_file, files
+from importlib.util import find_spec
+from typing import Annotated, Any, cast
+
+import typer
+
+from .. import IMPLEMENTATION, __version__
+from ..result import StreamResult
+from ..views import TYPES
+from . import check as checking
+from . import plain, view
+from .output import INCOMPLETE, complain, fail, quiet_end, to_json, usage_errors, write_line
+from .recorded import Recording, parser_options
+
+HAS_WEB = find_spec("streamparse.web") is not None
+
+app = typer.Typer(
+    help="Streamed text of language models: field events, live views, checks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_File = Annotated[str, typer.Argument(metavar="FILE", help="A recorded stream or plain text; - is standard input.")]
+_Output = Annotated[str | None, typer.Option(metavar="SCHEMA", help="What the answer is to be: a JSON Schema file, or module:Model.")]
+_Dialect = Annotated[str, typer.Option(help="What is tolerated: llm, json5 or strict.")]
+_Reasoning = Annotated[str, typer.Option(help='Reasoning block: auto, none, a model family, or "OPENER CLOSER".')]
+_Documents = Annotated[str, typer.Option(help="Which of several documents counts: first, last or all.")]
+_Adapter = Annotated[str | None, typer.Option(help="The shape of the stream (openai, anthropic, ...); by default it is found.")]
+_Format = Annotated[str | None, typer.Option(help="The format of the file (sse, ndjson, json, text, ...); by default it is found.")]
+_Speed = Annotated[float, typer.Option(min=0, help="1 is about as fast as a model writes, 0 as fast as possible.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        write_line(f"streamparse {__version__} ({IMPLEMENTATION}, Python {platform.python_version()})")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(  # pyright: ignore[reportUnusedFunction]  # typer calls it
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version, compiled or interpreted.")
+    ] = False,
+) -> None:
+    # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
+
+
+@app.command()
+def demo(
+    speed: _Speed = 1,
+    web: Annotated[bool, typer.Option("--web", hidden=not HAS_WEB, help="Show it as a page in the browser.")] = False,
+) -> None:
+    """Play a recorded reply back and watch its fields fill up.
+
+    In a pipe it writes one line for each field, at once.
+    """
+    if web:
+        _serve(demo=True)
+        return
+    with quiet_end(), as_file(files("streamparse").joinpath("demo", "triage.sse")) as path:
+        recording = Recording(str(path))
+        live = view.is_live(sys.stdout)
+        _show(recording, recording.wrap(speed=speed if live else 0))
+
+
+@app.command()
+def events(
+    file: _File = "-",
+    type_: Annotated[str, typer.Option("--type", help=f"One of: {', '.join(TYPES)}.")] = "instant",
+    path: Annotated[list[str] | None, typer.Option(help="Only fields that fit, as 'tips[*].text'; may be repeated.")] = None,
+    output: _Output = None,
+    dialect: _Dialect = "llm",
+    reasoning: _Reasoning = "",
+    documents: _Documents = "first",
+    adapter: _Adapter = None,
+    format_: Annotated[str | None, typer.Option("--format", help="The format of the file; by default it is found.")] = None,
+) -> None:
+    """Write the events as NDJSON, each as soon as it is known."""
+    with quiet_end():
+        result = _open(file, format_, adapter, 0, output, dialect, reasoning, documents)
+        with usage_errors():
+            items = result.get_generator(cast("Any", type_), paths=path)
+        named = type_ in ("specific", "all")
+        for item in _until_error(items):
+            write_line(to_json({"event": item[0], "data": item[1]} if named else item))
+        _exit(result)
+
+
+@app.command()
+def response(
+    file: _File = "-",
+    output: _Output = None,
+    dialect: _Dialect = "llm",
+    reasoning: _Reasoning = "",
+    documents: _Documents = "first",
+    adapter: _Adapter = None,
+    format_: _Format = None,
+) -> None:
+    """Write the whole Response as JSON, also of a stream that failed."""
+    with quiet_end():
+        result = _open(file, format_, adapter, 0, output, dialect, reasoning, documents)
+        for _ in _until_error(result.get_generator("original")):
+            pass
+        if result.response is not None:
+            write_line(to_json(result.response, indent=2))
+        _exit(result)
+
+
+@app.command()
+def watch(
+    file: _File = "-",
+    speed: _Speed = 0,
+    output: _Output = None,
+    dialect: _Dialect = "llm",
+    reasoning: _Reasoning = "",
+    documents: _Documents = "first",
+    adapter: _Adapter = None,
+    format_: _Format = None,
+) -> None:
+    """Show a stream as a tree that grows; in a pipe as one line for each field."""
+    with quiet_end():
+        recording = Recording(file, format=format_)
+        _show(recording, _wrap(recording, adapter, speed, output, dialect, reasoning, documents))
+
+
+@app.command()
+def check(
+    file: _File = "-",
+    output: _Output = None,
+    dialect: _Dialect = "llm",
+    reasoning: _Reasoning = "",
+    documents: _Documents = "first",
+    adapter: _Adapter = None,
+    format_: _Format = None,
+) -> None:
+    """Say what had to be tolerated and what is wrong, with the line and a caret.
+
+    Exit status: 0 the document is complete; 1 it is not, or there is an error; 2 the command cannot be run like this.
+    """
+    with quiet_end():
+        recording = Recording(file, format=format_)
+        result = _wrap(recording, adapter, 0, output, dialect, reasoning, documents)
+        report = checking.Report(recording.name)
+        error = report.read(result.get_generator("all"))
+        raise typer.Exit(report.show(result, error, has_output=output is not None))
+
+
+@app.command(hidden=not HAS_WEB)
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+) -> None:
+    """Serve the demo page: a stream as server-sent events for each field, resumable."""
+    _serve(host=host, port=port)
+
+
+def _serve(**options: Any) -> None:
+    """Hand over to the web part: `streamparse.web.command.serve(*, host, port, demo)`, each optional."""
+    try:
+        command = import_module("streamparse.web.command")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("streamparse.web"):
+            fail("this version has no web page")
+        fail(f'the web page needs {error.name}; install it with: python -m pip install "streamparse-llm[web]"')
+    with quiet_end(), usage_errors():
+        command.serve(**options)
+
+
+def _open(file: str, format_: str | None, adapter: str | None, speed: float, *options: Any) -> StreamResult[Any]:
+    return _wrap(Recording(file, format=format_), adapter, speed, *options)
+
+
+def _wrap(
+    recording: Recording,
+    adapter: str | None,
+    speed: float,
+    output: str | None,
+    dialect: str,
+    reasoning: str,
+    documents: str,
+) -> StreamResult[Any]:
+    with usage_errors():
+        options = parser_options(output=output, dialect=dialect, reasoning=reasoning, documents=documents)
+        return recording.wrap(adapter=adapter, speed=speed, **options)
+
+
+def _until_error(items: Iterator[Any]) -> Iterator[Any]:
+    """`items` without the error at their end, which `_exit` tells."""
+    try:
+        yield from items
+    except BrokenPipeError:
+        raise
+    except Exception:  # noqa: BLE001  # the run keeps it: `result.error`
+        return
+
+
+def _exit(result: StreamResult[Any]) -> None:
+    """Tell what the run ended in, if anything."""
+    error = result.error
+    if error is not None:
+        complain(str(error) or type(error).__name__)
+        raise typer.Exit(INCOMPLETE)
+
+
+def _show(recording: Recording, result: StreamResult[Any]) -> None:
+    items = _until_error(result.get_generator("all"))
+    if view.is_live(sys.stdout):
+        view.show(items, recording)  # which shows an error, too
+        if result.error is not None:
+            raise typer.Exit(INCOMPLETE)
+    else:
+        plain.show(items)
+    _exit(result)
+
+
+__all__ = ["app"]

@@ -1,0 +1,139 @@
+"""What the commands read: a file or standard input, decoded as far as it has come, and wrapped."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from ..captures import FORMATS, BodyDecoder, Format
+from ..errors import StreamParseError, UsageError
+from ..parser import DEFAULT, Documents
+from ..result import StreamResult, wrap
+from .output import fail
+
+READ_SIZE = 64 * 1024
+PIECES_PER_SECOND = 50
+"""How fast a model writes, roughly: what `--speed 1` means."""
+TOKEN = 4
+"""Characters of a piece of plain text that is played back: about a token."""
+_END = object()
+
+
+class Recording:
+    """A recorded stream. `size` is that of the file in bytes (None: not known), `position` how much of it was read.
+
+    Ends the command with a message where the file cannot be opened.
+    """
+
+    def __init__(self, file: str, *, format: str | None = None) -> None:  # noqa: A002  # the word of the option
+        if format is not None and format not in FORMATS:
+            fail(f"unknown format {format!r}; expected {', '.join(FORMATS)}")
+        self.name = "standard input" if file == "-" else file
+        self.format = format
+        self.size: int | None = None
+        self.position = 0
+        if file == "-":
+            if sys.stdin.isatty():
+                sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
+            self._file: Any = sys.stdin.buffer
+            return
+        try:
+            self._file = Path(file).open("rb", buffering=0)  # noqa: SIM115  # it is read until the process ends
+            self.size = os.fstat(self._file.fileno()).st_size
+        except OSError as error:
+            fail(f"cannot read {file}: {error.strerror or error}")
+
+    def wrap(self, *, adapter: str | None = None, speed: float = 0, **options: Any) -> StreamResult[Any]:
+        """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as fast as it is read.
+
+        Raises `UsageError` and `SchemaError` for an option that cannot be used.
+        """
+        wrap([], adapter=adapter, **options)  # complain about options before anything is read
+        decoder = BodyDecoder(format=cast("Format | None", self.format))
+        chunks = self._chunks(decoder)
+        try:
+            first = next(chunks, _END)
+        except StreamParseError as error:
+            return wrap(_raise(error), adapter=adapter, **options)
+        if adapter is None and decoder.format == "text":
+            adapter = "text"  # decided by more than a first piece, which is all that `wrap` would look at
+        source = chain([] if first is _END else [first], chunks)
+        return wrap(_played(source, speed) if speed else source, adapter=adapter, **options)
+
+    def _chunks(self, decoder: BodyDecoder) -> Iterator[Any]:
+        read = getattr(self._file, "read1", self._file.read)
+        while piece := read(READ_SIZE):
+            self.position += len(piece)
+            yield from decoder.feed(piece)
+        yield from decoder.close()
+
+
+def _raise(error: StreamParseError) -> Iterator[NoReturn]:
+    raise error
+    yield
+
+
+def _played(chunks: Iterator[Any], speed: float) -> Iterator[Any]:
+    """`chunks` at the pace of a model, text in small pieces."""
+    pause = 1 / (PIECES_PER_SECOND * speed)
+    due = time.monotonic()
+    for chunk in chunks:
+        pieces = [chunk[at : at + TOKEN] for at in range(0, len(chunk), TOKEN)] if isinstance(chunk, str) else [chunk]
+        for piece in pieces:
+            due = max(due + pause, time.monotonic() - 0.5)  # after a stall do not run to catch up
+            time.sleep(max(0, due - time.monotonic()))
+            yield piece
+
+
+def parser_options(
+    *, output: str | None, dialect: str, reasoning: str, documents: str
+) -> dict[str, Any]:
+    """The options of `wrap` that the words of the command line mean.
+
+    `reasoning` is a family, `auto`, `none`, or an opener and a closer with a blank between them; by default that of the
+    dialect.
+    """
+    options: dict[str, Any] = {"dialect": dialect, "documents": cast("Documents", documents)}
+    if output is not None:
+        options["output"] = load_output(output)
+    delimiters = tuple(reasoning.split())
+    options["reasoning"] = (
+        DEFAULT if not delimiters else None if reasoning == "none" else reasoning if len(delimiters) == 1 else delimiters
+    )
+    return options
+
+
+def load_output(name: str) -> Any:
+    """The output specification that `--output` names: a file of JSON Schema, or `module:Name`.
+
+    Raises `UsageError` where there is none.
+    """
+    module, colon, attribute = name.rpartition(":")
+    if colon and not Path(name).exists() and not name.endswith(".json"):
+        sys.path.insert(0, str(Path.cwd()))  # a module of the user's, which a script in another folder would not find
+        try:
+            found: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+        except Exception as error:  # a module of the user's may raise anything
+            raise UsageError(f"cannot load {name!r}: {type(error).__name__}: {error}") from error
+        return found
+    from ..schema import JsonSchema
+
+    try:
+        schema = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        hint = "Name a file of JSON Schema, or module:Model."
+        raise UsageError(f"cannot read {name!r}: {error.strerror or error}", hint=hint) from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name!r} is no JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"{name!r} is no JSON Schema: it holds {type(schema).__name__}", expected="an object")
+    return JsonSchema(cast("dict[str, Any]", schema))
