@@ -8,13 +8,13 @@ positions of the text is its cost per delta.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from fuzz.twins import load_twin
 
 Run = Callable[[list[str]], Any]
 Prime = Callable[[str], Callable[[], Any]]
@@ -75,22 +75,6 @@ def loads_once() -> Contender:
 
 
 # ---------------------------------------------------------------------------------------------------------- streamparse
-
-
-def load_twin(name: str) -> Any:
-    """The `streamparse` package on the machine of that name, None where it is not built. Both live side by side."""
-    for module in [one for one in sys.modules if one == "streamparse" or one.startswith("streamparse.")]:
-        del sys.modules[module]
-    before = os.environ.pop("STREAMPARSE_PURE", None)
-    if name == "interpreted":
-        os.environ["STREAMPARSE_PURE"] = "1"
-    try:
-        package = importlib.import_module("streamparse")
-    finally:
-        os.environ.pop("STREAMPARSE_PURE", None)
-        if before is not None:
-            os.environ["STREAMPARSE_PURE"] = before
-    return package if package.IMPLEMENTATION == name else None
 
 
 OURS = Gives(open_string=True, path=True, piece=True, done=True, value=True, tolerant=True, invariant=True)

@@ -1,0 +1,378 @@
+"""What is fuzzed: each target reads bytes and raises `AssertionError`, or whatever escapes, when something is wrong.
+
+The first byte or two of an input choose options and splits, the rest is the text: so an input stays what it was when a target changes
+elsewhere. No target needs the fuzzing engine; the tests run the same functions over the saved inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pickle
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import streamparse
+from streamparse.captures import BodyDecoder
+from streamparse.result import wrap
+
+from .outcome import Outcome, finish, outcome
+from .twins import load_twin
+
+Target = Callable[[bytes], None]
+DIALECTS = ("llm", "strict", "json5", "llm")
+BODIES = Path(__file__).parents[1] / "tests" / "bodies"
+
+
+def text_of(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def split(text: Any, rng: random.Random) -> list[Any]:
+    """The text, or bytes, cut anywhere; some pieces may be empty."""
+    sizes = rng.choice(((1,), (1, 2, 3), (0, 1, 4, 9), (1, 30)))
+    pieces: list[Any] = []
+    at = 0
+    while at < len(text):
+        size = rng.choice(sizes)
+        pieces.append(text[at : at + size])
+        at += size
+    return pieces
+
+
+def options_of(choice: int, more: int) -> dict[str, Any]:
+    """Options of a parser from two bytes."""
+    dialect = DIALECTS[choice & 3]
+    options: dict[str, Any] = {"dialect": dialect}
+    if dialect == "llm":
+        options["documents"] = ("first", "first", "last", "all")[choice >> 2 & 3]
+        options["starts_in_reasoning"] = choice >> 4 & 7 == 7
+    options["emit_starts"] = bool(choice & 128)
+    options["number"] = ("int_float", "int_float", "decimal", "lexeme")[more & 3]
+    options["surrogates"] = ("replace", "keep")[more >> 2 & 1]
+    if more >> 3 & 7 == 7:
+        options["limits"] = streamparse.Limits(depth=4, string=20, key=10, number=5, document=200, held=12, diagnostics=3)
+    if more >> 6 & 3 == 3:
+        options["keep_data"] = False
+    return options
+
+
+def for_package(package: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The same options made of the package's own classes."""
+    if "limits" not in options:
+        return options
+    limits = options["limits"]
+    return {**options, "limits": package.Limits(**{name: getattr(limits, name) for name in limits.__dataclass_fields__})}
+
+
+def equal(name: str, got: Outcome, want: Outcome) -> None:
+    for field in Outcome.__dataclass_fields__:
+        one, two = getattr(got, field), getattr(want, field)
+        assert one == two, f"{name}: {field}\n  got    {one!r}\n  wanted {two!r}"
+
+
+# --------------------------------------------------------------------------------------------------------------- targets
+
+
+def no_crash(data: bytes) -> None:
+    """Law 9, and laws 2 to 4, on raw bytes: nothing but our own errors, and the events tell one story."""
+    if len(data) < 3:
+        return
+    options = options_of(data[0], data[1])
+    rng = random.Random(data[0] | data[1] << 8)
+    parser = streamparse.StreamParser(**options)
+    events: list[Any] = []
+    parsed = None
+    try:
+        for piece in split(data[2:], rng):
+            events += parser.feed(piece)
+            if rng.random() < 0.1:
+                parser.snapshot()
+                assert all(isinstance(path, str) for path in parser.open_paths)
+                assert isinstance(parser.status, str)
+        parsed = parser.close()
+        events += parsed.events
+    except streamparse.StreamParseError as error:
+        assert isinstance(error.code, str)
+        assert str(error)
+        events += getattr(error, "events", ())
+    check_story(events, parsed, options)
+
+
+def check_story(events: list[Any], parsed: Any, options: dict[str, Any]) -> None:
+    grown: dict[tuple[str | int, ...], str] = {}
+    done: dict[tuple[str | int, ...], Any] = {}
+    for event in events:
+        parts = event.parts
+        if event.event_type == "reset":
+            grown = {one: text for one, text in grown.items() if one[: len(parts)] != parts}
+            done = {one: value for one, value in done.items() if one[: len(parts)] != parts}
+            continue
+        assert parts not in done, f"{event.event_type} of {event.path!r} after its done"
+        assert streamparse.parse_path(event.path) == parts
+        if event.delta is not None:
+            assert event.event_type == "delta"
+            if options.get("surrogates") != "keep":
+                event.delta.encode()
+            grown[parts] = grown.get(parts, "") + event.delta
+        if event.event_type == "done":
+            done[parts] = event.value
+            if event.kind == "string" and options.get("keep_data", True):
+                assert grown.get(parts, "") == event.value, f"the deltas of {event.path!r} are not its value"
+    if parsed is None or not parsed.has_data or not options.get("keep_data", True):
+        return
+    for parts, value in done.items():
+        found = parsed.data
+        for part in parts:
+            found = found[part]
+        assert repr(found) == repr(value), f"done of {parts}: {value!r}, in the data {found!r}"
+
+
+def chunk_invariance(data: bytes) -> None:
+    """Law 1: whole, each character, and two random splits; and as bytes."""
+    if len(data) < 3:
+        return
+    options = options_of(data[0], data[1])
+    text = text_of(data[2:])
+    want = outcome(streamparse, [text], **options)
+    rng = random.Random(data[0] | data[1] << 8)
+    equal("each character", outcome(streamparse, list(text), **options), want)
+    equal("split", outcome(streamparse, split(text, rng), **options), want)
+    raw = text.encode()
+    equal("bytes", outcome(streamparse, split(raw, rng), **options), want)
+
+
+def broken_bytes(data: bytes) -> None:
+    """Law 1 on bytes that may be no UTF-8."""
+    if len(data) < 3:
+        return
+    options = options_of(data[0], data[1])
+    raw = data[2:]
+    want = outcome(streamparse, [raw], **options)
+    rng = random.Random(data[0] | data[1] << 8)
+    equal("each byte", outcome(streamparse, [raw[at : at + 1] for at in range(len(raw))], **options), want)
+    equal("split", outcome(streamparse, split(raw, rng), **options), want)
+
+
+class _NotJSON(ValueError):
+    pass
+
+
+def _no_constant(name: str) -> Any:
+    raise _NotJSON(name)
+
+
+def against_json(data: bytes) -> None:
+    """Law 5: what `json.loads` reads, each dialect reads as `json.loads` does; what it refuses, `strict` refuses."""
+    if len(data) < 2:
+        return
+    text = text_of(data[1:])
+    if text.startswith("\ufeff"):
+        return  # `json.loads` refuses to begin with a byte order mark, RFC 8259 leaves it to the parser
+    pieces = split(text, random.Random(data[0]))
+    try:
+        want = json.loads(text, parse_constant=_no_constant)
+    except (json.JSONDecodeError, _NotJSON):
+        got = outcome(streamparse, pieces, dialect="strict", surrogates="keep")
+        assert got.error is not None, f"strict reads what json.loads refuses: {got.data}"
+        return
+    except (ValueError, RecursionError):
+        return  # more digits or depth than CPython reads
+    for dialect in ("strict", "json5", "llm"):
+        got = outcome(streamparse, pieces, dialect=dialect, surrogates="keep")
+        assert got.error is None, f"{dialect}: {got.error}"
+        assert got.flags == (True, True), f"{dialect}: not complete: {got.incomplete}"
+        assert got.data == repr(want), f"{dialect}: {got.data}, wanted {want!r}"
+        assert {code for code, *_ in got.diagnostics} <= {"duplicate_key", "lone_surrogate"}, got.diagnostics
+
+
+def against_ijson(data: bytes) -> None:
+    """The order and the values of the `done` events are those of ijson's events."""
+    import ijson
+    from ijson.backends import python as backend
+
+    if len(data) < 2:
+        return
+    text = text_of(data[1:])
+    try:
+        json.loads(text, parse_constant=_no_constant)
+        text.encode()
+        events = list(backend.parse(text.encode(), use_float=True))
+    except (ValueError, RecursionError, ijson.JSONError):
+        return
+    got = outcome(streamparse, split(text, random.Random(data[0])), dialect="strict", surrogates="keep")
+    if any(code == "duplicate_key" for code, *_ in got.diagnostics):
+        return
+    kinds = {"end_map": "object", "end_array": "array"}
+    want = []
+    for _prefix, event, value in events:
+        if event in kinds:
+            want.append((kinds[event], None))
+        elif event in ("string", "boolean", "null"):
+            want.append((event, repr(value)))
+        elif event in ("number", "integer", "double"):
+            want.append(("number", repr(value)))
+    found = [(row.kind, None if row.kind in ("object", "array") else row.value) for row in got.rows if row.type == "done"]
+    assert found == want, f"\n  got    {found}\n  wanted {want}"
+
+
+def twins(data: bytes) -> None:
+    """Law 11: both twins give the same; and a copy or a pickle in the middle changes nothing."""
+    if len(data) < 3:
+        return
+    compiled, interpreted = load_twin("compiled"), load_twin("interpreted")
+    options = options_of(data[0], data[1])
+    rng = random.Random(data[0] | data[1] << 8)
+    pieces = split(text_of(data[2:]), rng)
+    want = outcome(interpreted, pieces, **for_package(interpreted, options))
+    if compiled is not None:
+        equal("compiled", outcome(compiled, pieces, **for_package(compiled, options)), want)
+    # Pickles name their classes, and those are the classes of the package that was imported first.
+    parser = streamparse.StreamParser(**options)
+    events: list[Any] = []
+    cut = rng.randrange(len(pieces) + 1)
+    with contextlib.suppress(streamparse.StreamParseError):
+        for piece in pieces[:cut]:
+            events += parser.feed(piece)
+    if parser.error is None:
+        twin = pickle.loads(pickle.dumps(parser))
+        equal("pickled", finish(streamparse, twin, list(events), pieces[cut:]), want)
+        equal("the original of the pickle", finish(streamparse, parser, events, pieces[cut:]), want)
+
+
+OPENERS = (("<think>", "</think>"), ("<Think >\n", "\n</think>"), ("<thinking>", "</thinking>"), ("<|channel|>analysis<|message|>", "<|end|>"), ("[THINK]", "[/THINK]"))
+THOUGHTS = ("", "hm", "a { brace and a \"quote\"", "```json\n{\"x\": 1}\n```", "it's <b>bold</b>", "\n\n1. first\n2. second\n")
+PROSE = ("", "Here is the answer:\n", "It's {name}, as in [1]:\n\n", "Sure! ", "I set x = {x, y}.\n")
+TAILS = ("", "\n", "\nI hope this helps!", "\n\nNote [2] isn't {included}.", "\n```\n")
+FENCES = (("", ""), ("```json\n", "\n```"), ("```\n", "\n```"), ("~~~JSON\n", "\n~~~"), ("  ```json\n", "\n  ```"), ("````json\n", "\n````"))
+WORDS = ("a", "b c", "", "it's", 'say "x"', "line\nline", "{", "```", "é", "😀", "<think>", "</think>", "//", "null")
+
+
+def _value(rng: random.Random, depth: int) -> Any:
+    kind = rng.randrange(7 if depth else 5)
+    if kind == 0:
+        return rng.choice(WORDS)
+    if kind == 1:
+        return rng.choice((0, -1, 12345678901234567890, 1.5, 1e-7))
+    if kind == 2:
+        return rng.choice((True, False, None))
+    if kind < 5:
+        return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(4)))
+    if kind == 5:
+        return [_value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    return {rng.choice(("a", "b", "c d", "", "é")): _value(rng, depth - 1) for _ in range(rng.randrange(4))}
+
+
+def around(data: bytes) -> None:
+    """Reasoning and prose around a document: the right value and the right reasoning at every split. The bytes choose the pieces."""
+    if len(data) < 6:
+        return
+    rng = random.Random(data[5:])
+    document = {"key": _value(rng, 3), "other": _value(rng, 2)}
+    written = json.dumps(document, indent=rng.choice((None, None, 1)), ensure_ascii=rng.random() < 0.5)
+    opener, closer = OPENERS[data[0] % 2] if data[0] % 3 else ("", "")
+    thought = THOUGHTS[data[1] % len(THOUGHTS)] if opener else ""
+    begin, end = FENCES[data[2] % len(FENCES)]
+    before = PROSE[data[3] % len(PROSE)]
+    after = TAILS[data[4] % len(TAILS)]
+    if begin and before and not before.endswith("\n"):
+        before += "\n"
+    text = f"{opener}{thought}{closer}{before}{begin}{written}{end}{after}"
+    want = outcome(streamparse, [text])
+    assert want.error is None
+    assert want.data == repr(document), f"{text!r}\n  got    {want.data}\n  wanted {document!r}"
+    assert want.flags == (True, True), f"{text!r}: {want}"
+    assert want.reasoning.strip() == thought.strip(), f"{text!r}: reasoning {want.reasoning!r}"
+    equal(f"{text!r} each character", outcome(streamparse, list(text)), want)
+    equal(f"{text!r} split", outcome(streamparse, split(text, rng)), want)
+
+
+SOUP = (
+    *(one for pair in OPENERS for one in pair), "```json\n", "```", "\n```\n", "~~~", "<response>", "</response>", "<answer>", "</answer>", "<|", "|>", "<", ">",
+    "<tool_call>", "</tool_call>", "<|eot_id|>", "<|channel|>final<|message|>", "Here is my thought process:", "Here is my response:", "{", "}", "[", "]", '{"a": 1}',
+    "[1, 2]", '{"', '": "', '",', ":", ",", "'", '"', '"""', " ", "\n", "\t", "\ufeff", "\u200b", "text ", "it's ", "{name}", "[1]", "{{", "}}", "\\", '\\"', "\\n",
+    "\\u00e9", "\\ud83d", "\\ude00", "\ud83d".encode("utf-8", "replace").decode(), "😀", "1", "-", "1e5", "007", "0x1F", "true", "True", "None", "NaN", "undefined", "//", "/*", "*/", "#",
+    "…", "...", "“", "”", "：", "，", "=", ";", "+", "a", "key", "(", ")",
+)  # fmt: skip
+
+
+def soup(data: bytes) -> None:
+    """Law 1 and the story of the events on pieces of what models write, one piece a byte."""
+    if len(data) < 3:
+        return
+    options = options_of(data[0] & 0xFC, data[1])
+    families = ("auto", "auto", "auto", "granite", "gpt-oss", "mistral", None, ("<t>", "</t>"))
+    family = families[data[0] & 7]
+    if family not in (None, "auto") and isinstance(family, str):
+        from streamparse.reasoning import FAMILIES
+
+        family = sorted(FAMILIES)[data[1] % len(FAMILIES)]
+    options["reasoning"] = family
+    text = "".join(SOUP[byte % len(SOUP)] for byte in data[2:])
+    rng = random.Random(data[0] | data[1] << 8)
+    try:
+        want = outcome(streamparse, [text], **options)
+    except streamparse.UsageError:
+        return
+    equal(f"{text!r} {options} each character", outcome(streamparse, list(text), **options), want)
+    equal(f"{text!r} {options} split", outcome(streamparse, split(text, rng), **options), want)
+    no_crash(data[:2] + text.encode())
+
+
+def captures(data: bytes) -> None:
+    """A body cut anywhere decodes to the same chunks, and ends in chunks or a `ProviderError`."""
+    if len(data) < 2:
+        return
+    raw = data[1:]
+    rng = random.Random(data[0])
+    equal_bodies = [_decode(pieces) for pieces in ([raw], split(raw, rng), [raw[at : at + 1] for at in range(len(raw))])]
+    assert equal_bodies[0] == equal_bodies[1], f"split: {equal_bodies[1]}\n  whole {equal_bodies[0]}"
+    assert equal_bodies[0] == equal_bodies[2], f"each byte: {equal_bodies[2]}\n  whole {equal_bodies[0]}"
+
+
+def _decode(pieces: Iterable[bytes]) -> tuple[str, str]:
+    decoder = BodyDecoder()
+    found: list[Any] = []
+    fault = ""
+    try:
+        for piece in pieces:
+            found += decoder.feed(piece)
+        found += decoder.close()
+    except streamparse.ProviderError as error:
+        fault = error.code
+    whole: list[Any] = []
+    for chunk in found:
+        if isinstance(chunk, str) and whole and isinstance(whole[-1], str):
+            whole[-1] += chunk
+        else:
+            whole.append(chunk)
+    return repr(whole), fault
+
+
+def adapters(data: bytes) -> None:
+    """A body, mutated: the result ends in a Response or one of our own errors; the Response goes to JSON and back."""
+    if len(data) < 2:
+        return
+    try:
+        decoder = BodyDecoder()
+        chunks = decoder.feed(data[1:]) + decoder.close()
+    except streamparse.ProviderError:
+        return
+    result = wrap(iter(chunks))
+    try:
+        for event in result.get_generator(type="all"):
+            del event
+        response = result.get_response()
+    except streamparse.StreamParseError:
+        return
+    again = type(response).model_validate_json(response.model_dump_json())
+    assert again.text == response.text
+    assert again.reasoning == response.reasoning
+    assert [one.raw_arguments for one in again.tool_calls] == [one.raw_arguments for one in response.tool_calls]
+
+
+TARGETS: dict[str, Target] = {
+    one.__name__: one for one in (no_crash, chunk_invariance, broken_bytes, against_json, against_ijson, twins, around, soup, captures, adapters)
+}
