@@ -8,7 +8,6 @@ import json
 import pickle
 import subprocess
 import sys
-import time
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,8 +17,18 @@ from pydantic import BaseModel, Field, RootModel, TypeAdapter
 from support import schemas
 from typing_extensions import TypedDict
 
-from streamparse import StreamParser, UsageError
-from streamparse.schema import Hold, ItemsReader, Partial, PartialBuilder, PartialModel, Required, as_partial
+from streamparse import StreamParser, UsageError, parse_path
+from streamparse.schema import (
+    Hold,
+    ItemsReader,
+    Partial,
+    PartialBuilder,
+    PartialModel,
+    Required,
+    as_partial,
+    partial,
+    partial_of,
+)
 from streamparse.schema.partial import partial_class
 
 ROOT = Path(__file__).parents[1]
@@ -336,7 +345,8 @@ def wrong(ticket: Partial[Ticket]) -> None:
         assert found == lines, run.stdout + run.stderr
 
 
-def test_a_snapshot_costs_what_is_open_not_what_there_is() -> None:
+@pytest.mark.parametrize("count", [10, 1000])
+def test_a_snapshot_makes_what_is_open_not_what_there_is(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     class Row(BaseModel):
         id: int
         text: str
@@ -344,21 +354,30 @@ def test_a_snapshot_costs_what_is_open_not_what_there_is() -> None:
     class Table(BaseModel):
         rows: list[Row]
 
-    def seconds(count: int) -> float:
-        text = json.dumps({"rows": [{"id": n, "text": "some text that is long enough"} for n in range(count)]})
-        parser = StreamParser()
-        chunks = [parser.feed(text[at : at + 8]) for at in range(0, len(text), 8)]
-        best = 1e9
-        for _ in range(3):
-            builder = PartialBuilder(Table)
-            start = time.perf_counter()
-            for events in chunks:
-                builder.update(events)
-            best = min(best, time.perf_counter() - start)
-        return best
+    made: list[str] = []
+    make = partial._instance
 
-    small, large = seconds(250), seconds(2000)
-    assert large < 8 * 2 * small  # linear would be 8, re-reading what is there 64
+    def counted(kind: type[PartialModel], *args: Any) -> PartialModel:
+        made.append(kind.__name__)
+        return make(kind, *args)
+
+    monkeypatch.setattr(partial, "_instance", counted)
+    builder = PartialBuilder(Table)
+    parser = StreamParser()
+    builder.update(parser.feed(json.dumps({"rows": [{"id": n, "text": "t"} for n in range(count)]})[:-6]))
+    made.clear()
+    shown: Any = builder.update(parser.feed("more"))
+    assert len(shown.rows) == count
+    assert made == ["PartialRow", "PartialTable"]
+
+
+@pytest.mark.parametrize("end", range(len(TEXT) + 1))
+def test_the_same_from_a_snapshot_at_any_moment(end: int) -> None:
+    parser = StreamParser(emit_starts=True)  # so that a list that was only opened is in the events too
+    events = parser.feed(TEXT[:end])
+    opened = [parse_path(path) for path in parser.open_paths]
+    shown = PartialBuilder(Ticket).update(events)
+    assert partial_of(Ticket, parser.snapshot(), opened) == shown
 
 
 class TestItems:

@@ -12,7 +12,7 @@ from .describe import Description, describe
 from .json_schema import JsonSchema
 from .markers import Hold, Required
 from .partial import Partial, PartialModel, as_partial
-from .readers import Item, ItemsReader, PartialBuilder
+from .readers import Item, ItemsReader, PartialBuilder, partial_of
 from .shape import Shape, fits
 from .spec import Output, compile_output
 from .typed import Invalid, TypedTree
@@ -35,4 +35,5 @@ __all__ = [
     "compile_output",
     "describe",
     "fits",
+    "partial_of",
 ]

@@ -16,15 +16,16 @@ matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from ..errors import SchemaError
 from ..paths import Parts, PathPattern, PathStyle, format_path
 from .partial import HIDDEN, Partial
+from .shape import is_array, is_object, kind_of
 from .spec import Output, compile_output
-from .typed import Invalid, TypedTree
+from .typed import Invalid, Node, TypedTree
 
 if TYPE_CHECKING:
     from ..implementation import StreamingData
@@ -70,6 +71,36 @@ class PartialBuilder(Generic[T]):
         """What did not fit since the last call."""
         found, self.tree.invalid = self.tree.invalid, []
         return found
+
+
+def partial_of(output: Any, value: Any, open_parts: Collection[Parts]) -> Any:
+    """The partial instance for a value that was read so far; `open_parts` are the places that are not closed yet.
+
+    What `PartialBuilder` would show there, at the cost of the whole value: for one look, not for each delta. `value` is
+    None and nothing open: nothing came yet. Returns None where nothing can be shown.
+    """
+    tree = TypedTree(compile_output(output))
+    opened = set(open_parts)
+    if value is None and not opened:
+        return PartialBuilder[Any](output).snapshot()
+    work: list[tuple[Parts, Any, Node | None]] = [((), value, None)]
+    while work:
+        parts, item, node = work.pop()
+        if node is not None:
+            if parts not in opened:
+                tree.close(node, item)
+            continue
+        node = tree.open(parts[-1] if parts else "", kind_of(item))
+        work.append((parts, item, node))
+        if is_object(item) or is_array(item):
+            members = item.items() if is_object(item) else enumerate(item)
+            inside = [((*parts, part), member, None) for part, member in members][::-1]
+            # The open member is the last to be opened, wherever it stands.
+            work.extend(sorted(inside, key=lambda entry: entry[0] not in opened))
+        elif parts in opened and isinstance(item, str):
+            node.pieces.append(item)
+    shown = tree.snapshot()
+    return None if shown is HIDDEN else shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from ..paths import Parts, format_path
 from ..tolerance import tolerance_for
 from .choice import may_begin
 from .early import Watch, watch
+from .partial import HIDDEN
 from .shape import CONTAINERS, fits
 from .typed import Invalid, Node, TypedTree
 
@@ -152,7 +153,7 @@ class SchemaStage:
         return out
 
     def _plain(self, event: Any) -> bool:
-        """Do what `_take` would do where that is little: a value whose type alone shows that it fits, in a plain container.
+        """Do what `_take` would do where that is little: the value's type shows that it fits, its container is plain.
 
         False: it is to be done. Most values are such, so this is what a schema costs.
         """
@@ -312,6 +313,11 @@ class SchemaStage:
         self._watch = self._quick = self._exact = None
         self._held = False
 
+    def partial(self) -> Any:
+        """The partial instance of the output now. None: nothing can be shown yet."""
+        shown = self.tree.snapshot()
+        return None if shown is HIDDEN else shown
+
     def take_invalid(self) -> list[Invalid]:
         """What did not fit since the last call."""
         found, self.invalid = self.invalid, []
@@ -391,7 +397,7 @@ class SchemaStage:
                     return
                 inner.started = True
                 self.tree.leaf = None
-            self._pass_on(inner.machine.feed(delta), level)
+            self._pass_on(inner.machine.read(delta), level)
             if inner.machine.error is not None:
                 self._give_up(level, event.value)
         elif kind == "done":
