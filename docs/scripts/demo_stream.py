@@ -1,8 +1,8 @@
 """Write the recorded stream of `streamparse demo`: `python docs/scripts/demo_stream.py`.
 
-The answer below was written by hand for this purpose. It shows what a real one may hold: a block of reasoning, a sentence
-before and after the document, a Markdown fence, nested lists, numbers, escapes and characters of several bytes. The file is
-an event stream of Chat Completions chunks, cut into pieces about as a model's tokens are.
+The answer below was written by hand for this purpose. It shows what a real one may hold: a block of reasoning, a
+sentence before and after the document, a Markdown fence, nested lists, numbers, escapes and characters of several
+bytes. The file is an event stream of Chat Completions chunks, cut into pieces about as a model's tokens are.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Here is the triage of the ticket:
 }
 ```
 
-Shall I send the draft?"""
+Shall I send the draft?"""  # noqa: E501  # its lines are as long as a model would write them
 
 # Longer than a model's tokens in words, shorter in escapes, so that both are cut in awkward places.
 _PIECE = re.compile(r"\\u[0-9a-f]{2}|[0-9a-f]{2}(?=[\\ ])| ?\w{1,6}|\s+|[^\w\s]{1,3}")

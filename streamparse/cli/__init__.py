@@ -1,7 +1,7 @@
 """The command `streamparse`, also `python -m streamparse`. It needs the extra `cli` (typer and rich).
 
-Modules: `app` (the commands), `recorded` (what is read), `output` (what is written), `view` (the live tree), `plain` (the
-same as lines, for pipes), `check` (diagnostics with a caret).
+Modules: `app` (the commands), `recorded` (what is read), `output` (what is written), `tree` (the fields so far), `view`
+(the tree, live), `plain` (the same as lines, for pipes), `check` (diagnostics with a caret).
 """
 
 from __future__ import annotations

@@ -32,12 +32,14 @@ app = typer.Typer(
 )
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help="A recorded stream or plain text; - is standard input.")]
-_Output = Annotated[str | None, typer.Option(metavar="SCHEMA", help="What the answer is to be: a JSON Schema file, or module:Model.")]
+_Output = Annotated[
+    str | None, typer.Option(metavar="SCHEMA", help="What the answer is to be: a JSON Schema file, or module:Model.")
+]
 _Dialect = Annotated[str, typer.Option(help="What is tolerated: llm, json5 or strict.")]
 _Reasoning = Annotated[str, typer.Option(help='Reasoning block: auto, none, a model family, or "OPENER CLOSER".')]
 _Documents = Annotated[str, typer.Option(help="Which of several documents counts: first, last or all.")]
-_Adapter = Annotated[str | None, typer.Option(help="The shape of the stream (openai, anthropic, ...); by default it is found.")]
-_Format = Annotated[str | None, typer.Option(help="The format of the file (sse, ndjson, json, text, ...); by default it is found.")]
+_Adapter = Annotated[str | None, typer.Option(help="The shape of the stream (openai, anthropic, ...), if not found.")]
+_Format = Annotated[str | None, typer.Option("--format", help="The format of the file (sse, text, ...), if not found.")]
 _Speed = Annotated[float, typer.Option(min=0, help="1 is about as fast as a model writes, 0 as fast as possible.")]
 
 
@@ -49,8 +51,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(  # pyright: ignore[reportUnusedFunction]  # typer calls it
-    version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version, compiled or interpreted.")
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="The version; compiled or interpreted.")
     ] = False,
 ) -> None:
     # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
@@ -69,7 +71,7 @@ def demo(
     if web:
         _serve(demo=True)
         return
-    with quiet_end(), as_file(files("streamparse").joinpath("demo", "triage.sse")) as path:
+    with quiet_end(), as_file(files("streamparse") / "demo" / "triage.sse") as path:
         recording = Recording(str(path))
         live = view.is_live(sys.stdout)
         _show(recording, recording.wrap(speed=speed if live else 0))
@@ -79,13 +81,13 @@ def demo(
 def events(
     file: _File = "-",
     type_: Annotated[str, typer.Option("--type", help=f"One of: {', '.join(TYPES)}.")] = "instant",
-    path: Annotated[list[str] | None, typer.Option(help="Only fields that fit, as 'tips[*].text'; may be repeated.")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="Only these fields: 'tips[*].text'; may be repeated.")] = None,
     output: _Output = None,
     dialect: _Dialect = "llm",
     reasoning: _Reasoning = "",
     documents: _Documents = "first",
     adapter: _Adapter = None,
-    format_: Annotated[str | None, typer.Option("--format", help="The format of the file; by default it is found.")] = None,
+    format_: _Format = None,
 ) -> None:
     """Write the events as NDJSON, each as soon as it is known."""
     with quiet_end():

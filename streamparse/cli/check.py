@@ -83,7 +83,8 @@ class Report:
         count = f"{len(self._remarks)} remark{'s' if len(self._remarks) != 1 else ''}"
         response = result.response
         if error is not None or self._invalid:
-            verdict, style, ok = ("does not fit" if error is None or isinstance(error, SchemaError) else "error"), "red", False
+            broken = error is not None and not isinstance(error, SchemaError)
+            verdict, style, ok = "error" if broken else "does not fit", "red", False
         elif not self._found:
             verdict, style, ok = "no document", "red", False
         elif response is None or not response.complete:
@@ -100,7 +101,9 @@ class Report:
         self._console.print(line.append(f"; {count}"))
         return 0 if ok else INCOMPLETE
 
-    def _head(self, line: int | None, column: int | None, code: str, message: str, style: str, path: str | None) -> None:
+    def _head(
+        self, line: int | None, column: int | None, code: str, message: str, style: str, path: str | None
+    ) -> None:
         place = self._name if line is None else f"{self._name}:{line}:{column}"
         text = Text(f"{printable(place)}: ").append(code, style=f"bold {style}").append(f": {printable(message)}")
         if path:
@@ -114,7 +117,8 @@ class Report:
         room = max(self._console.width - len(number) - 1, 16)
         before, after = self._fit(printable(before.replace("\t", " ")), printable(after.replace("\t", " ")), room)
         self._console.print(Text(number, style="dim").append(before + after, style="default"))
-        self._console.print(Text(" " * 4 + " | ", style="dim").append(" " * cell_len(before)).append("^", style=f"bold {style}"))
+        caret = Text(" " * 4 + " | ", style="dim").append(" " * cell_len(before)).append("^", style=f"bold {style}")
+        self._console.print(caret)
 
     def _line_at(self, offset: int) -> tuple[str, str]:
         """The line in which `offset` is, before it and from it on."""

@@ -6,14 +6,17 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NoReturn, cast
 
 import typer
 
 from ..errors import StreamParseError, UsageError
 from ..implementation import StreamingData
+from ..response import Response, ToolCall
 
 INCOMPLETE = 1
 """Exit status: the document is not complete, or the stream ended in an error."""
@@ -22,13 +25,18 @@ BAD_USAGE = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
-# What a terminal may act on although JSON leaves it as it is: DEL, the C1 controls, line separators, directions, halves of
-# surrogate pairs (which do not encode).
+# What a terminal may act on although JSON leaves it as it is: DEL, the C1 controls, line separators, directions, and
+# halves of surrogate pairs (which do not encode).
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _JOINERS = "\u200c\u200d"  # invisible, but part of words and of emoji
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _escape(character: str) -> str:
+    if character in _NAMED:
+        return _NAMED[character]
+    if unicodedata.category(character) == "Zs":
+        return " "  # of another width than the usual one
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
@@ -39,15 +47,7 @@ def printable(text: str) -> str:
     """`text` with everything that a terminal might act on written as an escape: `\\x1b[2J`. Line ends and tabs too."""
     if text.isprintable():
         return text
-    return "".join(
-        c if c.isprintable() or c in _JOINERS else " " if c.isspace() and c not in "\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"
-        else _named(c)
-        for c in text
-    )  # fmt: skip
-
-
-def _named(character: str) -> str:
-    return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character) or _escape(character)
+    return "".join(c if c.isprintable() or c in _JOINERS else _escape(c) for c in text)
 
 
 def utf8(stream: Any) -> bool:
@@ -57,14 +57,25 @@ def utf8(stream: Any) -> bool:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """`value` as JSON that is safe to print: what a terminal might act on is escaped, which means the same in JSON."""
-    text = json.dumps(plain(value), ensure_ascii=not utf8(sys.stdout), indent=indent, default=plain)
-    return text if text.isascii() and "\x7f" not in text else _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _encoder(not utf8(sys.stdout), indent).encode(plain(value))
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@lru_cache
+def _encoder(ascii_only: bool, indent: int | None) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=ascii_only, indent=indent, default=plain)
 
 
 def plain(value: Any) -> Any:
     """What JSON can hold of `value`: events, remarks, errors, models, dates and the like as dicts and strings."""
     if isinstance(value, StreamingData):
         return event_dict(value)
+    if isinstance(value, Response | ToolCall):
+        # Field by field, what is in them later: pydantic goes down 255 levels at most, a document may have more.
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        if isinstance(value, Response):
+            fields["diagnostics"] = [remark.to_dict() for remark in value.diagnostics]
+        return fields
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if hasattr(value, "to_dict"):
@@ -81,8 +92,8 @@ def plain(value: Any) -> Any:
 
 
 def event_dict(event: StreamingData) -> dict[str, Any]:
-    """An event as a dict. A `delta` comes without its `value`, the string so far: with it the output would grow with the
-    square of the text.
+    """An event as a dict. A `delta` comes without its `value`, the string so far: with it the output would grow with
+    the square of the text.
     """
     if event.event_type != "delta":
         return event.to_dict()
@@ -106,7 +117,7 @@ def write_line(text: str) -> None:
 
 def complain(message: str) -> None:
     """Say on stderr what went wrong."""
-    sys.stderr.write(f"streamparse: {printable(message).encode(sys.stderr.encoding, 'backslashreplace').decode(sys.stderr.encoding)}\n")
+    sys.stderr.write(f"streamparse: {printable(message)}\n")  # stderr writes what it cannot encode as escapes
 
 
 def fail(message: str, status: int = BAD_USAGE) -> NoReturn:
@@ -116,7 +127,7 @@ def fail(message: str, status: int = BAD_USAGE) -> NoReturn:
 
 
 @contextmanager
-def quiet_end() -> Iterator[None]:
+def quiet_end() -> Generator[None, None, None]:
     """Ctrl-C and a closed pipe end the command without a word."""
     try:
         yield
@@ -130,7 +141,7 @@ def quiet_end() -> Iterator[None]:
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
+def usage_errors() -> Generator[None, None, None]:
     """What the library says of options becomes a message and exit status 2."""
     try:
         yield

@@ -14,9 +14,9 @@ from .output import printable, to_json, utf8, write_line
 class Lines:
     """Turns the items of `get_generator(type="all")` into lines.
 
-        ~ reasoning, line by line        | text of an answer without a document
-        ✓ path: value, once it is final  ✂ path: partial value of a field that was cut
-        ! path: why a value does not fit - path: what was there is taken back
+    ~ reasoning, line by line        | text of an answer without a document
+    ✓ path: value, once it is final  ✂ path: partial value of a field that was cut
+    ! path: why a value does not fit - path: what was there is taken back
     """
 
     def __init__(self, *, unicode: bool = True) -> None:

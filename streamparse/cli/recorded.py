@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from ..captures import FORMATS, BodyDecoder, Format
 from ..errors import StreamParseError, UsageError
-from ..parser import DEFAULT, Documents
+from ..parser import Documents
 from ..result import StreamResult, wrap
 from .output import fail
 
@@ -32,11 +32,11 @@ class Recording:
     Ends the command with a message where the file cannot be opened.
     """
 
-    def __init__(self, file: str, *, format: str | None = None) -> None:  # noqa: A002  # the word of the option
+    def __init__(self, file: str, *, format: str | None = None) -> None:  # noqa: A002  # the option's word
         if format is not None and format not in FORMATS:
             fail(f"unknown format {format!r}; expected {', '.join(FORMATS)}")
         self.name = "standard input" if file == "-" else file
-        self.format = format
+        self.format: Format | None = format
         self.size: int | None = None
         self.position = 0
         if file == "-":
@@ -51,17 +51,17 @@ class Recording:
             fail(f"cannot read {file}: {error.strerror or error}")
 
     def wrap(self, *, adapter: str | None = None, speed: float = 0, **options: Any) -> StreamResult[Any]:
-        """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as fast as it is read.
+        """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as it is read.
 
         Raises `UsageError` and `SchemaError` for an option that cannot be used.
         """
         wrap([], adapter=adapter, **options)  # complain about options before anything is read
-        decoder = BodyDecoder(format=cast("Format | None", self.format))
+        decoder = BodyDecoder(format=self.format)
         chunks = self._chunks(decoder)
         try:
             first = next(chunks, _END)
         except StreamParseError as error:
-            return wrap(_raise(error), adapter=adapter, **options)
+            return wrap(_failing(error), adapter=adapter, **options)
         if adapter is None and decoder.format == "text":
             adapter = "text"  # decided by more than a first piece, which is all that `wrap` would look at
         source = chain([] if first is _END else [first], chunks)
@@ -75,9 +75,9 @@ class Recording:
         yield from decoder.close()
 
 
-def _raise(error: StreamParseError) -> Iterator[NoReturn]:
+def _failing(error: StreamParseError) -> Iterator[Any]:
+    yield from ()
     raise error
-    yield
 
 
 def _played(chunks: Iterator[Any], speed: float) -> Iterator[Any]:
@@ -92,9 +92,7 @@ def _played(chunks: Iterator[Any], speed: float) -> Iterator[Any]:
             yield piece
 
 
-def parser_options(
-    *, output: str | None, dialect: str, reasoning: str, documents: str
-) -> dict[str, Any]:
+def parser_options(*, output: str | None, dialect: str, reasoning: str, documents: str) -> dict[str, Any]:
     """The options of `wrap` that the words of the command line mean.
 
     `reasoning` is a family, `auto`, `none`, or an opener and a closer with a blank between them; by default that of the
@@ -103,10 +101,9 @@ def parser_options(
     options: dict[str, Any] = {"dialect": dialect, "documents": cast("Documents", documents)}
     if output is not None:
         options["output"] = load_output(output)
-    delimiters = tuple(reasoning.split())
-    options["reasoning"] = (
-        DEFAULT if not delimiters else None if reasoning == "none" else reasoning if len(delimiters) == 1 else delimiters
-    )
+    if reasoning:
+        delimiters = tuple(reasoning.split())
+        options["reasoning"] = None if reasoning == "none" else reasoning if len(delimiters) == 1 else delimiters
     return options
 
 

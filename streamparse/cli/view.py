@@ -1,11 +1,12 @@
 """The live view: a tree of fields that grows in place, drawn with Rich.
 
-What is drawn is made from the end of the tree upwards and stops when the screen is full, so that a frame of a long answer
-costs no more than one of a short answer. All text of the model goes through `printable`.
+What is drawn is made from the end of the tree upwards and stops when the screen is full, so that a frame of a long
+answer costs no more than one of a short answer. All text of the model goes through `printable`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ from .tree import Excerpt, Mark, Node, Tree
 FRAMES_PER_SECOND = 12
 LONG_FILE = 256 * 1024
 """Bytes of a file from which on a progress bar is shown."""
-ALL = 10_000
+ALL = 300
 """Lines that are drawn at most, once the run is over."""
 TEXT_LINES = 6
 """Lines that one text may take while the view moves, and once the run is over."""
@@ -156,7 +157,9 @@ class View:
             return [line, *(Text(" " * start).append_text(text) for text in value[1:])]
         return [line, *(Text(" " * start).append_text(text) for text in value)]
 
-    def _block(self, console: Console, text: Excerpt, width: int, lines: int, style: str, *, growing: bool) -> list[Text]:
+    def _block(
+        self, console: Console, text: Excerpt, width: int, lines: int, style: str, *, growing: bool
+    ) -> list[Text]:
         found = self._wrap(console, text, max(width - 2, 8), lines, from_end=True)
         if growing:
             found[-1].append("▌" if self._unicode else "_")
@@ -224,8 +227,6 @@ class View:
 
 def is_live(stream: Any) -> bool:
     """Whether `stream` is a terminal on which lines can be drawn again."""
-    import os
-
     return bool(stream.isatty()) and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
@@ -233,7 +234,7 @@ def show(items: Iterable[tuple[str, Any]], recording: Recording | None = None) -
     """Draw a run while it lasts. Returns the view, over."""
     console = Console(highlight=False)
     view = View(unicode=utf8(sys.stdout), recording=recording)
-    with Live(view, console=console, refresh_per_second=FRAMES_PER_SECOND, redirect_stdout=False, redirect_stderr=False):
+    with Live(view, console=console, refresh_per_second=FRAMES_PER_SECOND, redirect_stdout=False):
         try:
             view.feed(items)
         finally:
