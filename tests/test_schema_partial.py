@@ -242,7 +242,7 @@ def test_a_partial_instance_dumps_pickles_and_copies() -> None:
         "pet": {"kind": "dog", "name": "Re"},
     }
     assert json.loads(shown.model_dump_json())["tips"] is None
-    assert copy.deepcopy(shown) == shown
+    assert copy.deepcopy(shown) == copy.copy(shown) == pickle.loads(pickle.dumps(shown)) == shown
     builder = PartialBuilder(Ticket)
     parser = StreamParser()
     builder.update(parser.feed(TEXT[:90]))

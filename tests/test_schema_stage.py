@@ -309,7 +309,7 @@ class TestDoubleEncoding:
     def test_the_value_so_far(self) -> None:
         machine = Machine(LLM, Limits(), tolerance=tolerance_for(LLM.tolerances), starts=True)
         stage = SchemaStage(compile_output(self.Order), machine, LLM, Limits())
-        stage.feed(machine.feed('{"items": "[1, 2, 3'))
+        stage.feed(machine.read('{"items": "[1, 2, 3'))
         assert stage.overlay(machine.snapshot(None)) == {"items": [1, 2]}
         assert stage.open_paths(machine.open_paths) == ["items[2]", "items", ""]
 
@@ -336,6 +336,19 @@ class TestInvalid:
         ]
         assert json.loads(json.dumps(run.invalid[0].to_dict()))["errors"][0]["loc"] == [0, "cells", 1]
         assert "valid integer" in run.invalid[0].message
+
+    def test_what_is_missing_in_a_document_that_may_not_count_is_told_at_the_end(self) -> None:
+        def run(choosing: bool) -> SchemaStage:
+            machine = Machine(LLM, Limits(), tolerance=tolerance_for(LLM.tolerances), starts=True)
+            stage = SchemaStage(compile_output(Shipped), machine, LLM, Limits(), choosing=choosing)
+            stage.feed(machine.feed('{"note": 5}'))
+            return stage
+
+        assert [invalid.path for invalid in run(choosing=False).take_invalid()] == ["note", "when", "items"]
+        stage = run(choosing=True)
+        assert [invalid.path for invalid in stage.take_invalid()] == ["note"]
+        stage.finish()
+        assert [invalid.path for invalid in stage.take_invalid()] == ["when", "items"]
 
     def test_a_validator_that_crashes_does_not_stop_the_stream(self) -> None:
         class Crash(BaseModel):
@@ -414,10 +427,10 @@ def test_the_stage_pickles_and_copies_at_any_moment(how: str) -> None:
     for cut in range(len(text)):
         machine = Machine(LLM, Limits(), tolerance=tolerance_for(LLM.tolerances), starts=True)
         stage = SchemaStage(compile_output(Shipped), machine, LLM, Limits())
-        events = [event for char in text[:cut] for event in stage.feed(machine.feed(char))]
+        events = [event for char in text[:cut] for event in stage.feed(machine.read(char))]
         both = (machine, stage)
         machine, stage = pickle.loads(pickle.dumps(both)) if how == "pickle" else copy.deepcopy(both)
-        events += [event for char in text[cut:] for event in stage.feed(machine.feed(char))]
+        events += [event for char in text[cut:] for event in stage.feed(machine.read(char))]
         events += stage.feed(machine.finish())
         assert merge(events) == merge(whole.events), cut
         assert stage.root(machine.tree(None)) == whole.data
@@ -431,7 +444,7 @@ def test_several_documents_are_items_of_one_list() -> None:
     events: list[StreamingData] = []
     for index, text in enumerate(['{"a": "2024-01-02"}', '{"a": "no"}']):
         machine.begin(root, index)
-        events += stage.feed(machine.feed(text))
+        events += stage.feed(machine.read(text))
     assert [(event.path, event.event_type) for event in events] == [
         ("[0].a", "delta"), ("[0].a", "done"), ("[0]", "done"), ("[1].a", "delta"), ("[1].a", "done"), ("[1]", "done"),
     ]  # fmt: skip

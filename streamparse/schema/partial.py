@@ -35,6 +35,10 @@ class PartialModel(BaseModel):
     partial_of: ClassVar[type]
     """The class that this one is the partial of."""
 
+    def __reduce__(self) -> Any:
+        # The class is made at run time, so it is found again by what it is the partial of.
+        return _restore, (type(self).partial_of, self.__dict__, self.__pydantic_fields_set__)
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None: ...
@@ -180,6 +184,10 @@ def _call(factory: Callable[[], Any]) -> Any:
         return factory()
     except Exception:  # noqa: BLE001  # the user's code; the full validation at the end shows what it raised
         return None
+
+
+def _restore(model: type, values: dict[str, Any], given: set[str]) -> PartialModel:
+    return _instance(partial_class(model), values, given)
 
 
 def _instance(made: type[PartialModel], values: dict[str, Any], given: set[str]) -> PartialModel:

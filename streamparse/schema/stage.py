@@ -80,6 +80,7 @@ class _Buffer:
 class SchemaStage:
     """Follows the events of one parser. All parameters but `output` are those of the parser.
 
+    `choosing`: a document that does not fit may give way to a later one, so what is missing in it is told by `finish`.
     `documents_all`: the documents are items of one list. `machine` is the parser's: its tree is where an opened string
     is replaced.
     """
@@ -95,6 +96,7 @@ class SchemaStage:
         surrogates: str = "replace",
         emit_starts: bool = False,
         documents_all: bool = False,
+        choosing: bool = False,
     ) -> None:
         self.output = output
         self.tree = TypedTree(output, documents_all=documents_all)
@@ -115,6 +117,8 @@ class SchemaStage:
         self._number = number
         self._surrogates = surrogates
         self._starts = emit_starts
+        self._choosing = choosing
+        self._late: list[Invalid] = []
         self._base = 1 if documents_all else 0
         self._root: tuple[Any, Any] | None = None
         self._cuts: list[tuple[Machine, Parts, Any]] = []
@@ -222,7 +226,12 @@ class SchemaStage:
             self._cut(event)
         if self.tree.invalid:
             found, self.tree.invalid = self.tree.invalid, []
-            self.invalid.extend(replace(invalid, after=self.count) for invalid in found)
+            told = [replace(invalid, after=self.count) for invalid in found]
+            if self._choosing and kind == "done" and not self.tree.chain and not self.fits(event.value):
+                # Another document may come that fits better: then this one never counted.
+                self._late = told
+            else:
+                self.invalid.extend(told)
 
     def _start(self, event: StreamingData, level: int) -> None:
         field = field_of(event)
@@ -301,6 +310,7 @@ class SchemaStage:
         self._buffers = [buffer for buffer in self._buffers if buffer.node.parts[: len(parts)] != parts]
         if not parts:
             self._root = None
+            self._late = []
         self._emit(event)
 
     def _cut(self, event: StreamingData) -> None:
@@ -312,6 +322,11 @@ class SchemaStage:
     def _forget(self) -> None:
         self._watch = self._quick = self._exact = None
         self._held = False
+
+    def finish(self) -> None:
+        """No other document comes: what was found when the last one closed counts."""
+        self.invalid.extend(self._late)
+        self._late = []
 
     def partial(self) -> Any:
         """The partial instance of the output now. None: nothing can be shown yet."""
