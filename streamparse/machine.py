@@ -55,9 +55,8 @@ from .values import NumberLexeme, copy_value, flatten, same_value, to_int, unfla
 
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
+COMPILED: Final = False  # setup.py sets it in the copy that it compiles
 _BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
-_ATOM: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._"
-_SPACE: Final = " \t\n\r"
 
 _CONTROL: Final = re.compile("[\x00-\x1f\ud800-\udfff]")
 _HEX: Final = re.compile("[0-9a-fA-F]*")
@@ -244,6 +243,17 @@ def restore_event(
 
 
 
+def plain_end(text: str, pos: int) -> int:
+    """The end of the run of characters from `pos` on that a string holds as they are. For the compiled twin."""
+    n = len(text)
+    while pos < n:
+        char = text[pos]
+        if char == '"' or char == "\\" or char < " " or "\ud800" <= char <= "\udfff":
+            break
+        pos += 1
+    return pos
+
+
 def hex_end(text: str, start: int) -> int:
     """The end of up to four hexadecimal digits from `start`."""
     match = _HEX.match(text, start, start + 4)
@@ -285,12 +295,12 @@ class Machine:
     """
 
     __slots__ = (
-        "atom", "atom_at", "atom_place", "barrier", "blocks", "log", "buffer", "closers", "comment", "container", "diagnostic_count",
+        "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "container", "diagnostic_count",
         "diagnostics", "doubled", "error", "final", "gap", "held", "held_at", "held_line", "held_line_start",
         "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
-        "key_closers", "key_pieces", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
+        "key_closers", "key_pieces", "leaf", "last", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_held",
         "max_document", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
-        "offset", "origin", "pending", "pieces", "plain_numbers", "pos", "plain_numbers", "final", "rest", "resume", "shown", "solo", "stack",
+        "offset", "origin", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack",
         "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances",
         "triple", "undo", "words",
     )  # fmt: skip
@@ -335,6 +345,7 @@ class Machine:
         self.max_string = limits.string
         self.max_key = limits.key
         self.max_number = limits.number
+        self.max_held = limits.held
         self.max_document = limits.document
         self.begin(None, 0)
 
@@ -345,6 +356,7 @@ class Machine:
         self.buffer = ""
         self.stopped = False
         self.rest = ""
+        self.last: list[StreamingData] = []
         # The document stands in a container of one, so that the root needs no code of its own.
         self.in_object = isinstance(key, str)
         self.holder: Any = {} if self.in_object else []
@@ -388,12 +400,23 @@ class Machine:
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
-    def feed(self, text: str) -> list[StreamingData]:
-        """Read on; return the events that are certain now. Never raises on what the text says: see `error`."""
+    def feed(self, chunk: str) -> list[StreamingData] | None:
+        """Read on; return the events that are certain now. Never raises on what the text says: see `error`.
+
+        None where the caller has to look: `chunk` is no str, or the machine has `stopped` (then `last` has the events).
+        `read` does the same and always returns the events.
+        """
+        if type(chunk) is not str:
+            return None
+        text = chunk
         state = self.state
         base = self.offset  # of text[0]
         end = base + len(text)
-        if state <= KEY_STRING and text.isprintable() and '"' not in text and "\\" not in text:
+        if state <= KEY_STRING and (
+            plain_end(text, 0) == len(text)
+            if COMPILED
+            else text.isprintable() and '"' not in text and "\\" not in text
+        ):
             # Most deltas are the middle of a string: all there is to know is that nothing special is in them.
             if state == STRING:
                 if end <= self.barrier and text:
@@ -446,21 +469,29 @@ class Machine:
         while True:
             while pos < n:
                 if state == STRING:
-                    if quote < pos:
-                        quote = text.find('"', pos)
-                        if quote < 0:
-                            quote = n
-                    stop = quote
-                    back = text.find("\\", pos, quote)
-                    if back >= 0:
-                        stop = back
+                    stop = plain_end(text, pos) if COMPILED else -1
+                    if stop >= 0 and (stop == n or text[stop] == '"' or text[stop] == "\\"):
+                        back = stop if stop < n and text[stop] == "\\" else -1
+                    else:
+                        if quote < pos:
+                            quote = text.find('"', pos)
+                            if quote < 0:
+                                quote = n
+                        stop = quote
+                        back = text.find("\\", pos, quote)
+                        if back >= 0:
+                            stop = back
                     if base + stop >= self.barrier and (base + stop > self.barrier or stop == back):
                         self.state, self.pending = state, pending
                         state = self.long_string(text, pos, out)
                         break
                     if stop > pos:
                         piece = text[pos:stop]
-                        if not piece.isprintable() and _CONTROL.search(piece) is not None:
+                        if stop == quote or not COMPILED:
+                            odd = not piece.isprintable() and _CONTROL.search(piece) is not None
+                        else:
+                            odd = False
+                        if odd:
                             self.state, self.pending = state, pending
                             piece = self.raw_text(text, pos, stop)
                             if self.error is not None:
@@ -599,14 +630,17 @@ class Machine:
                         pos += 1
                         self.gap = ""
                         self.key_closers = '"'
-                        if quote < pos:
-                            quote = text.find('"', pos)
-                            if quote < 0:
-                                quote = n
-                        piece = text[pos:quote]
-                        if piece.isprintable() and "\\" not in piece and len(piece) <= self.max_key and quote < n:
+                        if COMPILED:
+                            stop = plain_end(text, pos)
+                            plain = stop < n and text[stop] == '"' and stop - pos <= self.max_key
+                            piece = text[pos:stop] if plain else ""
+                        else:
+                            stop = text.find('"', pos)
+                            piece = text[pos:stop] if stop >= 0 else "\n"
+                            plain = piece.isprintable() and "\\" not in piece and len(piece) <= self.max_key
+                        if plain:
                             self.key = piece
-                            pos = quote + 1
+                            pos = stop + 1
                             state = COLON
                         else:
                             self.key_barrier = base + pos + self.max_key
@@ -620,7 +654,7 @@ class Machine:
                             break
                         continue
                 elif state == BARE:
-                    while char in _ATOM:
+                    while char in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._":
                         pos += 1
                         if pos == n:
                             break
@@ -662,10 +696,10 @@ class Machine:
                             break
                     self.atom = lexeme
                     self.atom_at = base + pos - len(lexeme)
-                    if char in _SPACE and self.lenient and len(lexeme) <= self.max_number:
+                    if char in " \t\n\r" and self.lenient and len(lexeme) <= self.max_number:
                         state = GAP
                         continue
-                    if char in ",}]" or char in _SPACE or len(lexeme) > self.max_number or self.tolerance is None:
+                    if char in ",}]" or char in " \t\n\r" or len(lexeme) > self.max_number or self.tolerance is None:
                         self.state, self.pos, self.pending, self.text = state, pos, pending, text
                         state = self.end_atom(lexeme, out) if len(lexeme) <= self.max_number else self.long_atom(out)
                         pos, pending, text = self.pos, self.pending, self.text
@@ -684,12 +718,21 @@ class Machine:
                             break
                         continue
                 elif state == KEY_STRING:
+                    if COMPILED:
+                        quote = plain_end(text, pos)
+                        plain = quote == n or text[quote] == '"'
+                        if not plain:
+                            quote = -1
+                    else:
+                        plain = True
                     if quote < pos:
                         quote = text.find('"', pos)
                         if quote < 0:
                             quote = n
                     piece = text[pos:quote]
-                    if "\\" in piece or not piece.isprintable() or base + quote > self.key_barrier:
+                    if not COMPILED:
+                        plain = "\\" not in piece and piece.isprintable()
+                    if not plain or base + quote > self.key_barrier:
                         self.state, self.pending = state, pending
                         state = self.odd_key(text, pos, quote)
                         pos = self.pos
@@ -708,10 +751,10 @@ class Machine:
                     state = COLON
                     continue
                 # What the states between values share.
-                if VALUE <= state <= END and char in _SPACE:
+                if VALUE <= state <= END and char in " \t\n\r":
                     first = pos
                     pos += 1
-                    while pos < n and text[pos] in _SPACE:
+                    while pos < n and text[pos] in " \t\n\r":
                         pos += 1
                     if state == COLON:
                         self.gap += text[first:pos]
@@ -734,7 +777,7 @@ class Machine:
                 in_object = self.in_object
                 if waits or state == DEAD or state == END and not self.solo:
                     break
-            if pending < 0 or base + pos - pending <= self.limits.held or state == DEAD:
+            if pending < 0 or base + pos - pending <= self.max_held or state == DEAD:
                 break
             # More is held than may be: the quote ends the string.
             self.state, self.pos, self.pending, self.text = state, pos, pending, text
@@ -775,6 +818,9 @@ class Machine:
         if over and state != DEAD and not self.stopped:
             self.limit("document", self.max_document, "", self.max_document - self.offset)
             self.stopped = True
+        if self.stopped:
+            self.last = out
+            return None
         return out
 
     def hold(self, text: str, base: int) -> None:
@@ -1101,7 +1147,7 @@ class Machine:
         In a dialect that does not tolerate truncation an open document sets `error` (IncompleteJSONError).
         """
         self.final = True
-        out: list[StreamingData] = [] if self.stopped or self.state == TEXT else self.feed("")
+        out: list[StreamingData] = [] if self.stopped or self.state == TEXT else self.read("")
         while self.pending >= 0 and self.error is None:
             # A string that has its quote is closed, whatever would have come.
             self.text, self.pos = "", 0
@@ -1309,7 +1355,7 @@ class Machine:
         log, self.log = self.log, []
         events = self.feed(text)
         self.log = log
-        return events
+        return self.last if events is None else events
 
     def feed_text(self, text: str) -> list[StreamingData]:
         """Read `text` as the content of the root string, as it is. White space round it does not belong to it."""
@@ -1459,7 +1505,7 @@ class Machine:
 _PLAIN: Final = (
     "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "diagnostic_count", "diagnostics", "doubled", "error",
     "gap", "held", "held_at", "held_line", "held_line_start", "hole", "in_object", "incomplete", "index", "keep_data", "key",
-    "key_barrier", "key_closers", "key_pieces", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_document",
+    "key_barrier", "key_closers", "key_pieces", "last", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_document", "max_held",
     "max_key", "max_number", "max_string", "memo", "number", "objects", "offset", "origin", "pending", "pieces", "pos",
     "plain_numbers", "final", "rest", "resume", "shown", "solo", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance",
     "tolerances", "triple", "undo", "words",

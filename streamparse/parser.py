@@ -111,7 +111,7 @@ class StreamParser:
     """
 
     __slots__ = (
-        "_answer", "_candidate", "_decoder", "_direct", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
+        "_answer", "_candidate", "_decoder", "_direct", "_feed", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
         "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_stage", "_text",
         "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
     )  # fmt: skip
@@ -161,6 +161,7 @@ class StreamParser:
             source=source,
             path_style=path_style,
         )
+        self._feed = self._machine.feed
         self._stage: Stage | None = None
         if output is not None:
             from .schema.stage import SchemaStage
@@ -202,17 +203,19 @@ class StreamParser:
         Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the next `feed` or `close`
         raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
         """
-        if self._direct and type(chunk) is str:
-            machine = self._machine
-            events = machine.feed(chunk)
-            if machine.stopped:
-                self._stopped(events)
-            return events if self._stage is None else self._stage.feed(events)
+        if self._direct:
+            events = self._feed(chunk)
+            if events is not None:
+                return events if self._stage is None else self._stage.feed(events)
+            if self._machine.stopped:
+                out = self._machine.last
+                self._stopped(out)
+                return out if self._stage is None else self._stage.feed(out)
         if self._parsed is not None:
             raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
         if self._error is not None:
             raise self._error
-        out: list[StreamingData] = []
+        out = []
         self._push(self._decoder.feed(chunk), out)
         return out if self._stage is None else self._stage.feed(out)
 
@@ -266,7 +269,8 @@ class StreamParser:
             self._weigh(text, out)
             return
         if self._reading:
-            out.extend(self._machine.feed(text))
+            self._machine.keep_text(text)
+            out.extend(self._machine.read(text))
             if self._machine.stopped:
                 self._stopped(out)
             return
@@ -358,7 +362,9 @@ class StreamParser:
                 machine.keep_text(text)
             self._read_escaped(text, out)
             return
-        out.extend(machine.read(text) if keep else machine.feed(text))
+        if not keep:
+            machine.keep_text(text)
+        out.extend(machine.read(text))
         if machine.stopped:
             self._stopped(out)
 
@@ -566,11 +572,12 @@ class StreamParser:
     # ------------------------------------------------------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "_feed"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
+        self._feed = self._machine.feed
         # The log belongs to the machine: a copy reads that of its own machine.
         self._answer.recent, self._answer.blocks = self._machine.log, self._machine.blocks
 

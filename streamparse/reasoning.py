@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import UsageError
@@ -33,6 +33,27 @@ class Family:
     blocks: tuple[Pair, ...]
     answers: tuple[Pair, ...] = field(default=())
     ends: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def starts(self) -> tuple[str, ...]:
+        """What may stand before the answer: openers of blocks, openers of answers, stray closers."""
+        return (*(pair[0] for pair in self.blocks), *(pair[0] for pair in self.answers), *(pair[1] for pair in self.blocks))
+
+    @cached_property
+    def pattern(self) -> regex.Pattern[str]:
+        """`starts`, one group each."""
+        return _compile(self.starts)
+
+    @cached_property
+    def _first(self) -> dict[str, bool]:
+        return {}
+
+    def may_begin(self, char: str) -> bool:
+        """Whether one of `starts` may begin with `char`."""
+        found = self._first.get(char)
+        if found is None:
+            found = self._first[char] = self.pattern.match(char, partial=True) is not None
+        return found
 
 
 def _tags(*names: str) -> tuple[Pair, ...]:
@@ -86,6 +107,7 @@ FAMILIES: Final[dict[str, Family]] = {
 _AUTO_SKIPS: Final = {"<analysis>"}
 
 
+@lru_cache(maxsize=1)
 def _auto() -> Family:
     families = [family for name, family in FAMILIES.items() if name != "granite"]
     return Family(
@@ -245,10 +267,13 @@ class Splitter:
             if start > self._held:
                 self._begin_answer(pieces, 0)
             return
-        openers = tuple(pair[0] for pair in family.blocks)
-        answers = tuple(pair[0] for pair in family.answers)
-        closers = tuple(pair[1] for pair in family.blocks) if not self.blocks and not self._forced else ()
-        match = _compile((*openers, *answers, *closers)).match(self._buffer, start, partial=not final)
+        openers, answers = len(family.blocks), len(family.answers)
+        match = None
+        if family.may_begin(self._buffer[start]):
+            match = family.pattern.match(self._buffer, start, partial=not final)
+        stray = match is not None and not match.partial and (match.lastindex or 1) > openers + answers
+        if stray and (self.blocks or self._forced):
+            match = None
         if match is None or (match.partial and len(self._buffer) - start > self._held):
             if self._forced and not self._begins_document(start, final):
                 if self._begins_document(start, final) is None:
@@ -261,15 +286,15 @@ class Splitter:
             return
         which = match.lastindex or 1
         self._take(pieces, SKIP, match.end())
-        if which <= len(openers):
+        if which <= openers:
             self.blocks += 1
             self._thought = False
             self._forced = False
             # Any block's closer ends the block: models mix them, and a family's own comes first.
             self._closer = (family.blocks[which - 1][1],)
             self._state = _INSIDE
-        elif which <= len(openers) + len(answers):
-            self._closer = (family.answers[which - len(openers) - 1][1],)
+        elif which <= openers + answers:
+            self._closer = (family.answers[which - openers - 1][1],)
             self._state = _WRAPPED
             self._end_block()
         else:

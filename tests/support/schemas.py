@@ -298,7 +298,7 @@ def stream(
     raw: list[StreamingData] = []
     invalid: list[Invalid] = []
     for chunk in chunks:
-        events = machine.feed(chunk)
+        events = machine.read(chunk)
         raw.extend(events)
         seen.extend(stage.feed(events))
         invalid.extend(stage.take_invalid())

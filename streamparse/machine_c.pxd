@@ -1,0 +1,74 @@
+# C types of the compiled twin: setup.py compiles machine.py with them as streamparse._machine_c.
+# Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
+# tolerance.py, which both twins share, and for pickling.
+cimport cython
+
+cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
+cdef Py_ssize_t NEXT_KEY, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
+cdef Py_ssize_t KEY, KIND, ORIGIN, PARENT, PIECES
+cdef Py_ssize_t _BLOCK
+cdef dict _SIMPLE_ESCAPES
+cdef bint COMPILED
+
+
+@cython.final
+@cython.freelist(512)
+@cython.no_gc
+cdef class StreamingData:
+    cdef readonly list _field
+    cdef readonly str _type
+    cdef readonly object _delta
+    cdef readonly object _value
+
+
+@cython.locals(event=StreamingData)
+cpdef StreamingData make_event(list field, str event_type, object delta, object value)
+@cython.locals(char=Py_UCS4, n=Py_ssize_t)
+cdef Py_ssize_t plain_end(str text, Py_ssize_t pos)
+cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
+
+
+cdef class Machine:
+    cdef public Py_ssize_t atom_at, barrier, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
+    cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_string, objects, offset, pending
+    cdef public Py_ssize_t pos, resume, state, string, undo, comment
+    cdef public bint final, hole, in_object, keep_data, lenient, plain_numbers, shown, solo, starts, stopped, triple, words
+    cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
+    cdef public list blocks, diagnostics, doubled, held, key_pieces, last, leaf, log, node, pieces, stack, incomplete
+    cdef public tuple atom_place, origin
+    cdef public dict memo
+    cdef public object container, error, holder, limits, tolerance, tolerances
+
+    @cython.locals(
+        state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
+        lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
+        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, waits=bint, plain=bint, odd=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
+        out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
+    )
+    cpdef list feed(self, object chunk)
+    cpdef hold(self, str text, Py_ssize_t base)
+    cpdef Py_ssize_t accept(self, list out)
+    cpdef Py_ssize_t reject(self, list out)
+    cpdef go_back(self, Py_ssize_t behind)
+    cpdef forget(self, Py_ssize_t count)
+    cpdef Py_ssize_t long_string(self, str text, Py_ssize_t pos, list out)
+    @cython.locals(event=StreamingData)
+    cpdef StreamingData emit(self, str piece, list out)
+    cpdef grow(self, StreamingData event, list more)
+    cpdef begin_string(self, Py_ssize_t at, list out)
+    @cython.locals(pieces=list, event=StreamingData)
+    cpdef end_string(self, list out)
+    cpdef put(self, object key, object value)
+    @cython.locals(field=list)
+    cpdef Py_ssize_t scalar(self, str kind, object lexeme, object value, list out)
+    @cython.locals(field=list, in_object=bint)
+    cpdef push(self, bint is_object, list out)
+    cpdef Py_ssize_t pop(self, list out)
+    cpdef key_again(self, str text, Py_ssize_t pos, list out)
+    cpdef str raw_text(self, str text, Py_ssize_t pos, Py_ssize_t stop)
+    cpdef Py_ssize_t odd_key(self, str text, Py_ssize_t pos, Py_ssize_t quote)
+    @cython.locals(n=Py_ssize_t, end=Py_ssize_t, low=Py_ssize_t, code=Py_ssize_t, second=Py_ssize_t)
+    cpdef Py_ssize_t escape(self, str text, Py_ssize_t pos, list pieces)
+    cpdef Py_ssize_t end_atom(self, str lexeme, list out)
+    cpdef bint is_atom(self, str lexeme)
+    cpdef Py_ssize_t long_atom(self, list out)
