@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.resources import as_file, files
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import Annotated, Any, cast
 
 import typer
@@ -55,6 +56,9 @@ def _main(  # pyright: ignore[reportUnusedFunction]  # typer calls it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="The version; compiled or interpreted.")
     ] = False,
 ) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows the rest as escapes
     # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
 

@@ -66,7 +66,10 @@ class Lines:
             if event.value and event.is_complete:
                 return []
             return [f"{mark} {name}: {to_json(event.value)}" if not event.value else f"{mark} {name}"]
-        self.fields += 1
+        if event.is_complete:
+            self.fields += 1
+        elif event.value is None:  # half a number is none
+            return [f"{mark} {name}"]
         return [f"{mark} {name}: {to_json(event.value)}"]
 
     def _call(self, call: ToolCall) -> list[str]:

@@ -7,10 +7,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from ..captures import FORMATS, BodyDecoder, Format
 from ..errors import StreamParseError, UsageError
@@ -27,52 +26,66 @@ _END = object()
 
 
 class Recording:
-    """A recorded stream. `size` is that of the file in bytes (None: not known), `position` how much of it was read.
-
-    Ends the command with a message where the file cannot be opened.
-    """
+    """A recorded stream. `size` is that of the file in bytes (None: not known), `position` how much of it was read."""
 
     def __init__(self, file: str, *, format: str | None = None) -> None:  # noqa: A002  # the option's word
         if format is not None and format not in FORMATS:
             fail(f"unknown format {format!r}; expected {', '.join(FORMATS)}")
         self.name = "standard input" if file == "-" else file
-        self.format: Format | None = format
         self.size: int | None = None
         self.position = 0
-        if file == "-":
-            if sys.stdin.isatty():
-                sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
-            self._file: Any = sys.stdin.buffer
-            return
-        try:
-            self._file = Path(file).open("rb", buffering=0)  # noqa: SIM115  # it is read until the process ends
-            self.size = os.fstat(self._file.fileno()).st_size
-        except OSError as error:
-            fail(f"cannot read {file}: {error.strerror or error}")
+        self._path = file
+        self._format: Format | None = format
 
     def wrap(self, *, adapter: str | None = None, speed: float = 0, **options: Any) -> StreamResult[Any]:
         """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as it is read.
 
-        Raises `UsageError` and `SchemaError` for an option that cannot be used.
+        Raises `UsageError` and `SchemaError` for an option that cannot be used. Ends the command with a message where
+        the file cannot be opened.
         """
-        wrap([], adapter=adapter, **options)  # complain about options before anything is read
-        decoder = BodyDecoder(format=self.format)
-        chunks = self._chunks(decoder)
+        wrap([], adapter=adapter, **options)  # complain about options before anything is opened
+        decoder = BodyDecoder(format=self._format)
+        chunks = self._chunks(self._open(), decoder)
         try:
             first = next(chunks, _END)
         except StreamParseError as error:
             return wrap(_failing(error), adapter=adapter, **options)
         if adapter is None and decoder.format == "text":
             adapter = "text"  # decided by more than a first piece, which is all that `wrap` would look at
-        source = chain([] if first is _END else [first], chunks)
+        source = _from_first(first, chunks)
         return wrap(_played(source, speed) if speed else source, adapter=adapter, **options)
 
-    def _chunks(self, decoder: BodyDecoder) -> Iterator[Any]:
-        read = getattr(self._file, "read1", self._file.read)
-        while piece := read(READ_SIZE):
-            self.position += len(piece)
-            yield from decoder.feed(piece)
-        yield from decoder.close()
+    def _open(self) -> BinaryIO:
+        if self._path == "-":
+            if sys.stdin.isatty():
+                sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
+            return sys.stdin.buffer
+        try:
+            file = Path(self._path).open("rb")  # noqa: SIM115  # closed when it has been read
+        except OSError as error:
+            fail(f"cannot read {self._path}: {error.strerror or error}")
+        self.size = os.fstat(file.fileno()).st_size
+        return file
+
+    def _chunks(self, file: BinaryIO, decoder: BodyDecoder) -> Generator[Any, None, None]:
+        read: Callable[[int], bytes] = getattr(file, "read1", file.read)  # what there is, without waiting for more
+        try:
+            while piece := read(READ_SIZE):
+                self.position += len(piece)
+                yield from decoder.feed(piece)
+            yield from decoder.close()
+        finally:
+            if file is not sys.stdin.buffer:
+                file.close()
+
+
+def _from_first(first: Any, chunks: Generator[Any, None, None]) -> Iterator[Any]:
+    try:
+        if first is not _END:
+            yield first
+            yield from chunks
+    finally:
+        chunks.close()  # and with it the file, where the run ends before the recording does
 
 
 def _failing(error: StreamParseError) -> Iterator[Any]:
