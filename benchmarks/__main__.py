@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -57,8 +59,12 @@ def prepare() -> None:
     sources = digest(*sorted((ROOT / "streamparse").rglob("*.py")), *sorted((ROOT / "streamparse").rglob("*.pxd")), ROOT / "setup.py", ROOT / "pyproject.toml")
     if not fresh("streamparse", sources):
         print("installing this checkout", file=sys.stderr)
-        if not pip("--force-reinstall", "--no-deps", str(ROOT), STREAMPARSE_BUILD="auto"):
-            sys.exit("streamparse itself does not install")
+        with tempfile.TemporaryDirectory() as folder:  # a build leaves files where it works
+            for name in ("setup.py", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "MANIFEST.in"):
+                shutil.copy(ROOT / name, folder)
+            shutil.copytree(ROOT / "streamparse", Path(folder) / "streamparse", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+            if not pip("--force-reinstall", "--no-deps", folder, STREAMPARSE_BUILD="auto"):
+                sys.exit("streamparse itself does not install")
         done("streamparse", sources)
 
 

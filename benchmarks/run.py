@@ -48,7 +48,7 @@ def in_own_process(code: str, *arguments: str, pure: bool = False) -> Any:
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else None
 
 
-IMPORT_TIME = "import sys, time; start = time.perf_counter(); __import__(sys.argv[1]); print((time.perf_counter() - start) * 1e3)"
+IMPORT_TIME = "import sys, time; start = time.process_time(); __import__(sys.argv[1]); print((time.process_time() - start) * 1e3)"
 
 # The text is cut as it is fed, so that the measured memory is the parser's and not that of the deltas.
 MEMORY = """
@@ -180,7 +180,7 @@ def main(arguments: list[str]) -> int:
     texts = {name: text for name, text in documents().items() if not chosen.only or name in chosen.only}
     packages = {twin: package for twin in ("compiled", "interpreted") if (package := who.load_twin(twin)) is not None}
     rounds = chosen.rounds or (5 if chosen.quick else 9)
-    budget = 1.5 if chosen.quick else 12.0
+    budget = 0.8 if chosen.quick else 12.0
     positions = 6 if chosen.quick else 16
     print(f"streamparse {result['streamparse']}, CPython {result['python']}, {result['mode']}: {len(field)} contenders", file=sys.stderr)
     table = measure(field, texts, rounds=rounds, budget=budget, positions=positions)
@@ -193,7 +193,7 @@ def main(arguments: list[str]) -> int:
             grown = {"rounds": 3, "budget": 4.0, "positions": 6}
         else:
             racers = list(who.twins(("llm",)))
-            grown = {"rounds": 3, "budget": 1.0, "positions": 4}
+            grown = {"rounds": 3, "budget": 0.6, "positions": 4}
         result["growth"] = {
             "records": growth(racers, records, RECORD_SIZES if not chosen.quick else RECORD_SIZES[:4], **grown),
             "string": growth(racers, one_string, STRING_SIZES if not chosen.quick else STRING_SIZES[:4], **grown),

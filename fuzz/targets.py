@@ -67,10 +67,23 @@ def for_package(package: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "limits": package.Limits(**{name: getattr(limits, name) for name in limits.__dataclass_fields__})}
 
 
-def equal(name: str, got: Outcome, want: Outcome) -> None:
+class Differs(AssertionError):
+    """Two outcomes are not equal; `kind` says how, without what is particular to the input."""
+
+    kind = ""
+
+
+def equal(name: str, got: Outcome, want: Outcome, about: str = "") -> None:
     for field in Outcome.__dataclass_fields__:
         one, two = getattr(got, field), getattr(want, field)
-        assert one == two, f"{name}: {field}\n  got    {one!r}\n  wanted {two!r}"
+        if one == two:
+            continue
+        error = Differs(f"{about}{name}: {field}\n  got    {one!r}\n  wanted {two!r}")
+        error.kind = f"{name}: {field}"
+        if field == "diagnostics":  # which ones, and whether they differ in their place only
+            codes = sorted({new[0] for new in set(one) ^ set(two)})
+            error.kind += f" {codes} {[new[0] for new in one] == [new[0] for new in two]}"
+        raise error
 
 
 # --------------------------------------------------------------------------------------------------------------- targets
@@ -285,8 +298,8 @@ def around(data: bytes) -> None:
     assert want.data == repr(document), f"{text!r}\n  got    {want.data}\n  wanted {document!r}"
     assert want.flags == (True, True), f"{text!r}: {want}"
     assert want.reasoning.strip() == thought.strip(), f"{text!r}: reasoning {want.reasoning!r}"
-    equal(f"{text!r} each character", outcome(streamparse, list(text)), want)
-    equal(f"{text!r} split", outcome(streamparse, split(text, rng)), want)
+    equal("each character", outcome(streamparse, list(text)), want, f"{text!r} ")
+    equal("split", outcome(streamparse, split(text, rng)), want, f"{text!r} ")
 
 
 SOUP = (
@@ -316,8 +329,8 @@ def soup(data: bytes) -> None:
         want = outcome(streamparse, [text], **options)
     except streamparse.UsageError:
         return
-    equal(f"{text!r} {options} each character", outcome(streamparse, list(text), **options), want)
-    equal(f"{text!r} {options} split", outcome(streamparse, split(text, rng), **options), want)
+    equal("each character", outcome(streamparse, list(text), **options), want, f"{text!r} {options} ")
+    equal("split", outcome(streamparse, split(text, rng), **options), want, f"{text!r} {options} ")
     no_crash(data[:2] + text.encode())
 
 
