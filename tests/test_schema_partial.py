@@ -100,8 +100,17 @@ def test_a_string_is_shown_as_it_grows_and_a_date_when_it_is_whole() -> None:
 
 
 def test_numbers_are_shown_whole() -> None:
-    assert until('"priority": 1').priority == 3
+    assert until('"priority": 1').priority == 3  # nothing of it came out yet
     assert until('"priority": 1,').priority == 1
+
+
+def test_a_default_does_not_count_once_the_value_is_coming() -> None:
+    class Mood(BaseModel):
+        mood: Literal["glad", "gloomy"] = "glad"
+
+    assert at('{"mood": "', Mood).mood == "glad"
+    assert at('{"mood": "glo', Mood).mood is None
+    assert at('{"mood": "gloomy", "x":', Mood).mood == "gloomy"
 
 
 def test_a_union_is_shown_when_it_is_decided() -> None:

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_serializer
 
 from ..errors import UsageError
+from ..paths import Part
 from .shape import Default, Property, Shape
 
 T = TypeVar("T")
@@ -126,9 +127,10 @@ class _Hidden:
 HIDDEN = _Hidden()
 
 
-def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any]) -> Any:
+def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any], growing: Part | None = None) -> Any:
     """An open object as it is shown: a partial instance, or a dict. `values` are the members that can be shown, by key.
 
+    `growing` is the key of a member that is coming and cannot be shown yet: its default does not count any more.
     `defaults` keeps the defaults that were made for this object, so that a factory runs once. Returns `HIDDEN` while a
     field marked `Required` is not there.
     """
@@ -143,7 +145,9 @@ def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any]) -> A
     given: set[str] = set()
     for prop in members.fields:
         value = _value(prop, values)
-        if value is HIDDEN:
+        if value is HIDDEN and growing is not None and growing in prop.keys:
+            value = None
+        elif value is HIDDEN:
             if prop.name not in defaults:
                 defaults[prop.name] = _make(prop.default)
             value = defaults[prop.name]

@@ -103,7 +103,7 @@ class Node:
         found.reverse()
         return tuple(found)
 
-    def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
+    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
         """The open value as it can be shown, with its open member `inner`."""
         if self.hold or self.kind != "string" or "string" not in self.shape.plain:
             return HIDDEN
@@ -190,7 +190,7 @@ class Container(Node):
         else:
             self.values.append(shown)
 
-    def shown(self, inner: Any = HIDDEN, part: Part = "") -> Any:
+    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
         """The open value as it can be shown, with its open member `inner`."""
         if self.hold:
             return HIDDEN
@@ -212,7 +212,7 @@ class Container(Node):
             shape = shape.options[self.candidate]
         if self.defaults is None:
             self.defaults = {}
-        shown = present(shape, values, self.defaults)
+        shown = present(shape, values, self.defaults, part if inner is HIDDEN else None)
         return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
 
     def relink(self, shape: Shape | None) -> None:
@@ -525,7 +525,7 @@ class TypedTree:
         if self.value is not HIDDEN:
             return self.value
         shown: Any = HIDDEN
-        part: Part = ""
+        part: Part | None = None
         if self.leaf is not None:
             shown = self.leaf.shown()
             part = self.leaf.part
