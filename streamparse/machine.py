@@ -472,7 +472,9 @@ class Machine:
                     stop = plain_end(text, pos) if COMPILED else -1
                     if stop >= 0 and (stop == n or text[stop] == '"' or text[stop] == "\\"):
                         back = stop if stop < n and text[stop] == "\\" else -1
+                        plain = True
                     else:
+                        plain = False
                         if quote < pos:
                             quote = text.find('"', pos)
                             if quote < 0:
@@ -487,11 +489,7 @@ class Machine:
                         break
                     if stop > pos:
                         piece = text[pos:stop]
-                        if stop == quote or not COMPILED:
-                            odd = not piece.isprintable() and _CONTROL.search(piece) is not None
-                        else:
-                            odd = False
-                        if odd:
+                        if not plain and not piece.isprintable() and _CONTROL.search(piece) is not None:
                             self.state, self.pending = state, pending
                             piece = self.raw_text(text, pos, stop)
                             if self.error is not None:

@@ -299,6 +299,7 @@ class Splitter:
             self._end_block()
         else:
             # A closer with nothing before it: a server that dropped the opener, or a model that did not think.
+            self.found = "missing"
             self.blocks += 1
             self._state = _BETWEEN
 
