@@ -281,7 +281,8 @@ class Adapter(ABC):
             "body": plain(body),
         }
         return Error(
-            reason=text(error, "message") or str(error) or type(error).__name__,
+            # the provider's own words, where the SDK wraps them in its own
+            reason=text(inner, "message", "Message") or text(error, "message", "error") or str(error) or type(error).__name__,
             code=word(error, "code") or word(inner, "code", "type", "Code") or word(body, "code", "type"),
             details={name: value for name, value in details.items() if value is not None},
         )
