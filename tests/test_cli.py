@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import runpy
 import select
 import signal
 import subprocess
@@ -40,7 +41,14 @@ SHARED = ROOT.parent / "shared" / "captures"
 COMMAND = [sys.executable, "-m", "streamparse"]
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\x08\rd\u202ee\x7f"
-DATA = {"title": "Rain in Spain", "tags": ["weather", "geo"], "score": 0.9, "none": None, "empty": [], "deep": {"x": True}}
+DATA = {
+    "title": "Rain in Spain",
+    "tags": ["weather", "geo"],
+    "score": 0.9,
+    "none": None,
+    "empty": [],
+    "deep": {"x": True},
+}
 
 
 def invoke(*arguments: str, given: str | bytes = "") -> tuple[int, str]:
@@ -485,7 +493,9 @@ def test_no_command_writes_escape_codes_of_the_model(command: str) -> None:
     assert not CONTROL.search((result.stdout + result.stderr).decode().replace("\n", ""))
 
 
-def on_a_terminal(*arguments: str, width: int, height: int = 24, stop: float = 0, **environment: str) -> tuple[int, str]:
+def on_a_terminal(
+    *arguments: str, width: int, height: int = 24, stop: float = 0, **environment: str
+) -> tuple[int, str]:
     """Exit status, and the bytes that the command writes to a terminal; with `stop`, Ctrl-C after so many seconds."""
     import fcntl
     import pty
@@ -603,7 +613,9 @@ def test_marks_tell_growing_done_and_cut() -> None:
 def test_without_unicode_marks_are_ascii() -> None:
     parser = streamparse.StreamParser()
     view = View(unicode=False)
-    view.feed([("reasoning_delta", "hm"), *(("instant", event) for event in parser.feed('{"a": "x", "b": "' + "y" * 400))])
+    view.feed(
+        [("reasoning_delta", "hm"), *(("instant", event) for event in parser.feed('{"a": "x", "b": "' + "y" * 400))]
+    )
     assert all(line.isascii() for line in drawn(view, 40))
 
 
@@ -705,9 +717,23 @@ def test_the_demo_shows_what_it_promises() -> None:
 
 def test_the_demo_stream_is_what_its_script_writes(tmp_path: Path) -> None:
     script = ROOT / "docs" / "scripts" / "demo_stream.py"
-    code = f"import runpy; from pathlib import Path; g = runpy.run_path({str(script)!r}); g['main'].__globals__['TARGET'] = Path('x'); g['main']()"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    main = runpy.run_path(str(script))["main"]
+    main.__globals__["TARGET"] = tmp_path / "x"
+    main()
     assert (tmp_path / "x").read_bytes() == (ROOT / "streamparse" / "demo" / "triage.sse").read_bytes()
+
+
+def test_the_pictures_are_of_this_demo(tmp_path: Path) -> None:
+    """They show what the view shows now; the SVG around it is Rich's, and changes with its version."""
+    main = runpy.run_path(str(ROOT / "docs" / "scripts" / "pictures.py"))["main"]
+    main.__globals__["TARGET"] = tmp_path
+    main()
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == ["demo-done.svg", "demo-running.svg"]
+    for name in drawn:
+        now, kept = ((folder / name).read_text(encoding="utf-8") for folder in (tmp_path, ROOT / "docs" / "pictures"))
+        assert re.findall(r"<text[^>]*>([^<]*)", now) == re.findall(r"<text[^>]*>([^<]*)", kept)
+        assert "@font-face" not in kept
 
 
 def consoles(page: Path) -> list[tuple[str, str]]:
@@ -730,6 +756,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_the_commands_of_the_docs_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     name = 'streamparse() { "$PYTHON" -m streamparse "$@"; }\n'
     environment = {**os.environ, "PYTHON": sys.executable, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    text = page.read_text(encoding="utf-8")
+    for file, content in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL):
+        (tmp_path / file).write_text(content, encoding="utf-8")
     for command, output in consoles(page):
         done = subprocess.run(
             ["bash", "-c", name + command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

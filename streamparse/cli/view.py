@@ -180,13 +180,14 @@ class View:
         lines = lines[-limit:] if from_end else lines[:limit]
         if more:
             mark = Text(self._more, style="dim")
-            edge = lines[0 if from_end else -1]
             if from_end:
-                edge.truncate(max(room - 1, 1))
+                edge = lines[0]
+                while edge.cell_len >= room:
+                    edge = edge[1:]
                 lines[0] = mark.append_text(edge)
             else:
-                edge.truncate(max(room - 1, 1))
-                edge.append_text(mark)
+                lines[-1].truncate(max(room - 1, 1))
+                lines[-1].append_text(mark)
         return lines or [Text()]
 
     @property
