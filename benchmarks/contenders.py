@@ -47,25 +47,31 @@ class Contender:
 
 
 class EventSlot:
-    """The event object of the floor F."""
+    """The event object of the floor F: a slotted class with the nine attributes that an event of streamparse shows."""
 
-    __slots__ = ("delta", "event_type", "is_complete", "kind", "path", "value")
+    __slots__ = ("delta", "event_type", "is_complete", "kind", "parts", "path", "source", "value", "wildcard_path")
 
-    def __init__(self, path: str, delta: str, value: object, is_complete: bool, event_type: str, kind: str) -> None:
+    def __init__(
+        self, path: str, wildcard_path: str, parts: tuple[str, ...], delta: str, value: object, is_complete: bool, event_type: str, kind: str, source: str
+    ) -> None:
         self.path = path
+        self.wildcard_path = wildcard_path
+        self.parts = parts
         self.delta = delta
         self.value = value
         self.is_complete = is_complete
         self.event_type = event_type
         self.kind = kind
+        self.source = source
 
 
 def floor() -> Contender:
     def run(deltas: list[str]) -> None:
         buffer: list[str] = []
+        parts = ("a", "b")
         for delta in deltas:
             buffer.append(delta)
-            EventSlot("a.b", delta, None, False, "delta", "string")
+            EventSlot("a.b", "a.b", parts, delta, None, False, "delta", "string", "content")
 
     return Contender("F: append + one event object", Gives(), run)
 

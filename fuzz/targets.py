@@ -151,10 +151,10 @@ def chunk_invariance(data: bytes) -> None:
     text = text_of(data[2:])
     want = outcome(streamparse, [text], **options)
     rng = random.Random(data[0] | data[1] << 8)
-    equal("each character", outcome(streamparse, list(text), **options), want)
-    equal("split", outcome(streamparse, split(text, rng), **options), want)
+    equal("each character", outcome(streamparse, list(text), **options), want, f"{text!r} {options} ")
+    equal("split", outcome(streamparse, split(text, rng), **options), want, f"{text!r} {options} ")
     raw = text.encode()
-    equal("bytes", outcome(streamparse, split(raw, rng), **options), want)
+    equal("bytes", outcome(streamparse, split(raw, rng), **options), want, f"{text!r} {options} ")
 
 
 def broken_bytes(data: bytes) -> None:
@@ -165,8 +165,8 @@ def broken_bytes(data: bytes) -> None:
     raw = data[2:]
     want = outcome(streamparse, [raw], **options)
     rng = random.Random(data[0] | data[1] << 8)
-    equal("each byte", outcome(streamparse, [raw[at : at + 1] for at in range(len(raw))], **options), want)
-    equal("split", outcome(streamparse, split(raw, rng), **options), want)
+    equal("each byte", outcome(streamparse, [raw[at : at + 1] for at in range(len(raw))], **options), want, f"{raw!r} {options} ")
+    equal("split", outcome(streamparse, split(raw, rng), **options), want, f"{raw!r} {options} ")
 
 
 class _NotJSON(ValueError):
@@ -241,7 +241,7 @@ def twins(data: bytes) -> None:
     pieces = split(text_of(data[2:]), rng)
     want = outcome(interpreted, pieces, **for_package(interpreted, options))
     if compiled is not None:
-        equal("compiled", outcome(compiled, pieces, **for_package(compiled, options)), want)
+        equal("compiled", outcome(compiled, pieces, **for_package(compiled, options)), want, f"{pieces!r} {options} ")
     # Pickles name their classes, and those are the classes of the package that was imported first.
     parser = streamparse.StreamParser(**options)
     events: list[Any] = []
