@@ -391,7 +391,7 @@ class _Pipe:
 
     def opened(self, feed: Feed) -> None:
         """The source is there."""
-        self._source = feed.source
+        self._source = feed.source if feed.about is None else feed.about
         if feed.content_type is not None:
             self._body = BodyDecoder(content_type=feed.content_type)
 

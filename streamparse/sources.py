@@ -174,11 +174,13 @@ class Feed:
 
     `errors` are those of the attempts before, for a callable that wants them: in its parameter `errors`, else in its
     first positional one without a default. `timeout` bounds every wait for the source, in seconds. After `open`,
-    `source` is the object that is iterated, and `content_type` that of an HTTP response (None: it is none).
+    `source` is the object that is iterated, `about` the dict that held it (boto3's), and `content_type` that of an HTTP
+    response (None: it is none).
     """
 
     def __init__(self, source: Any, *, errors: Sequence[BaseException] = (), timeout: float | None = None) -> None:
         self.source = source
+        self.about: Any = None
         self.content_type: str | None = None
         self._errors = list(errors)
         self._timeout = timeout
@@ -198,7 +200,7 @@ class Feed:
         """
         while self._iterator is None:
             self.source = _unwrapped(self.source)
-            kind = kind_of(self.source, ops.is_async or self._reads_async)
+            kind = self._kind(ops.is_async or self._reads_async)
             if kind.startswith("async") or kind == "awaitable":
                 ops.need_async()
                 self._reads_async = True
@@ -206,6 +208,15 @@ class Feed:
             if self._steps > _MAX_STEPS:
                 raise UsageError(f"after {_MAX_STEPS} steps the source is still no stream but {_describe(self.source)}")
             await self._step(kind, ops)
+
+    def _kind(self, prefer_async: bool) -> Kind:
+        kind = kind_of(self.source, prefer_async)
+        if kind in ("iterable", "async iterable") and not any(self.source is entered for _, entered in self._closers):
+            # What can be entered, too, wants to be entered first.
+            enter = "__aenter__" if kind == "async iterable" else "__enter__"
+            if hasattr(class_of(self.source), enter):
+                return "async manager" if kind == "async iterable" else "manager"
+        return kind
 
     async def _step(self, kind: Kind, ops: Ops) -> None:
         source = self.source
@@ -223,7 +234,7 @@ class Feed:
             make = _async_body(source, ops.is_async or self._reads_async) if kind == "async body" else None
             self._iterate(make().__aiter__() if make is not None else iter(_body(source)))
         elif kind == "boto3":
-            self.source = _boto3_member(source)
+            self.about, self.source = source, _boto3_member(source)
         elif kind == "callable":
             self.source = await self._call(source, ops)
         elif kind == "awaitable":
@@ -343,12 +354,20 @@ def _body(source: Any) -> Iterator[Any]:
     return cast("Iterator[Any]", source.iter_content(chunk_size=None))
 
 
+def _socket_of(source: Any) -> Any:
+    """The socket under a stream, where its client lets it be found. Raises anything where it does not."""
+    response = getattr(source, "response", source)
+    extensions = getattr(response, "extensions", None)
+    if extensions is not None:
+        return extensions["network_stream"].get_extra_info("socket")  # httpx, which is under most SDKs
+    raw = getattr(response, "raw", None) or response._raw_stream  # urllib3, under requests and boto3
+    return raw._fp.fp.raw._sock
+
+
 def _close_all(source: Any, targets: list[Any]) -> None:
     try:
-        # Closing a socket does not wake a thread that reads from it, shutting it down does. httpx, which is under most
-        # SDKs, tells its socket.
-        response = getattr(source, "response", source)
-        response.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        # Closing a socket does not wake a thread that reads from it, shutting it down does.
+        _socket_of(source).shutdown(socket.SHUT_RDWR)
     except Exception:  # noqa: BLE001  # another client, or closed already
         pass
     for target in targets:
