@@ -144,9 +144,7 @@ def mistral_chat(reply: Reply) -> Iterator[bytes]:
         yield b"data: [DONE]\n\n"
 
 
-MISTRAL = Wire(
-    mistral_chat, id="cmpl-1", usage={"input_tokens": 12, "output_tokens": 34, "total_tokens": 46}
-)
+MISTRAL = Wire(mistral_chat, id="cmpl-1", usage={"input_tokens": 12, "output_tokens": 34, "total_tokens": 46})
 
 
 def mistral_conversation(reply: Reply) -> Iterator[bytes]:
