@@ -28,7 +28,15 @@ def digest(*paths: Path) -> str:
 
 
 def pip(*arguments: str, **environment: str) -> bool:
-    command = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    command = [
+        str(ENVIRONMENT / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *arguments,
+    ]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or "no reason given").splitlines()
@@ -56,13 +64,22 @@ def prepare() -> None:
             if line and not line.startswith("#"):
                 pip(line)
         done("peers", peers)
-    sources = digest(*sorted((ROOT / "streamparse").rglob("*.py")), *sorted((ROOT / "streamparse").rglob("*.pxd")), ROOT / "setup.py", ROOT / "pyproject.toml")
+    sources = digest(
+        *sorted((ROOT / "streamparse").rglob("*.py")),
+        *sorted((ROOT / "streamparse").rglob("*.pxd")),
+        ROOT / "setup.py",
+        ROOT / "pyproject.toml",
+    )
     if not fresh("streamparse", sources):
         print("installing this checkout", file=sys.stderr)
         with tempfile.TemporaryDirectory() as folder:  # a build leaves files where it works
             for name in ("setup.py", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "MANIFEST.in"):
                 shutil.copy(ROOT / name, folder)
-            shutil.copytree(ROOT / "streamparse", Path(folder) / "streamparse", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+            shutil.copytree(
+                ROOT / "streamparse",
+                Path(folder) / "streamparse",
+                ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
+            )
             if not pip("--force-reinstall", "--no-deps", folder, STREAMPARSE_BUILD="auto"):
                 sys.exit("streamparse itself does not install")
         done("streamparse", sources)
@@ -79,7 +96,9 @@ def main() -> int:
     python = ENVIRONMENT / "bin" / "python"
     # The checkout comes last on the path: `streamparse` is the installed one, only `benchmarks` is found here.
     code = f"import sys; sys.path.append({str(ROOT)!r}); from benchmarks.run import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run([str(python) if python.exists() else sys.executable, "-I", "-c", code, *arguments], check=False).returncode
+    return subprocess.run(
+        [str(python) if python.exists() else sys.executable, "-I", "-c", code, *arguments], check=False
+    ).returncode
 
 
 if __name__ == "__main__":

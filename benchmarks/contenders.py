@@ -33,7 +33,10 @@ class Gives:
     invariant: bool = False  # the same for every split of the text
 
     def marks(self) -> list[str]:
-        return ["yes" if one else "–" for one in (self.open_string, self.path, self.piece, self.done, self.value, self.tolerant, self.invariant)]
+        return [
+            "yes" if one else "–"
+            for one in (self.open_string, self.path, self.piece, self.done, self.value, self.tolerant, self.invariant)
+        ]
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,16 @@ class EventSlot:
     __slots__ = ("delta", "event_type", "is_complete", "kind", "parts", "path", "source", "value", "wildcard_path")
 
     def __init__(
-        self, path: str, wildcard_path: str, parts: tuple[str, ...], delta: str, value: object, is_complete: bool, event_type: str, kind: str, source: str
+        self,
+        path: str,
+        wildcard_path: str,
+        parts: tuple[str, ...],
+        delta: str,
+        value: object,
+        is_complete: bool,
+        event_type: str,
+        kind: str,
+        source: str,
     ) -> None:
         self.path = path
         self.wildcard_path = wildcard_path
@@ -120,7 +132,9 @@ def jiter() -> Contender:
     def prime(prefix: str) -> Callable[[], Any]:
         return lambda: from_json(prefix.encode(), partial_mode="trailing-strings")
 
-    return Contender("J: jiter, re-parse at each delta", Gives(open_string=True, value=True), prime=prime, note="depth 200 at most")
+    return Contender(
+        "J: jiter, re-parse at each delta", Gives(open_string=True, value=True), prime=prime, note="depth 200 at most"
+    )
 
 
 def ijson_parse(backend: str, label: str) -> Contender:
@@ -136,7 +150,12 @@ def ijson_parse(backend: str, label: str) -> Contender:
             events.clear()
         machine.close()
 
-    return Contender(f"ijson {label}, parse_coro pushed", Gives(path=True, done=True, invariant=True), run, note="no value of the whole")
+    return Contender(
+        f"ijson {label}, parse_coro pushed",
+        Gives(path=True, done=True, invariant=True),
+        run,
+        note="no value of the whole",
+    )
 
 
 def ijson_basic() -> Contender:
@@ -169,7 +188,12 @@ def json_stream() -> Contender:
     def run(deltas: list[str]) -> None:
         visit((delta.encode() for delta in deltas), lambda item, path: None)
 
-    return Contender("json-stream (Rust tokens), visit", Gives(path=True, done=True, invariant=True), run, note="pulls; no value of the whole")
+    return Contender(
+        "json-stream (Rust tokens), visit",
+        Gives(path=True, done=True, invariant=True),
+        run,
+        note="pulls; no value of the whole",
+    )
 
 
 async def _from(deltas: list[str]) -> AsyncIterator[str]:
@@ -182,11 +206,16 @@ def jsonriver() -> Contender:
 
     async def all_of(deltas: list[str]) -> Any:
         value = None
-        async for value in parse(_from(deltas)):
-            pass
+        async for got in parse(_from(deltas)):
+            value = got
         return value
 
-    return Contender("jsonriver", Gives(open_string=True, value=True, invariant=True), lambda deltas: asyncio.run(all_of(deltas)), note="numbers are floats")
+    return Contender(
+        "jsonriver",
+        Gives(open_string=True, value=True, invariant=True),
+        lambda deltas: asyncio.run(all_of(deltas)),
+        note="numbers are floats",
+    )
 
 
 def jsontap() -> Contender:
@@ -195,7 +224,9 @@ def jsontap() -> Contender:
     async def all_of(deltas: list[str]) -> Any:
         return await tap(_from(deltas))
 
-    return Contender("jsontap", Gives(path=True, done=True, value=True, invariant=True), lambda deltas: asyncio.run(all_of(deltas)))
+    return Contender(
+        "jsontap", Gives(path=True, done=True, value=True, invariant=True), lambda deltas: asyncio.run(all_of(deltas))
+    )
 
 
 def streaming_json_parser() -> Contender:
@@ -211,7 +242,9 @@ def streaming_json_parser() -> Contender:
         return value
 
     kind = "native" if native else "Python"
-    return Contender(f"streaming-json-parser ({kind}), .value read", Gives(open_string=True, value=True, invariant=True), run)
+    return Contender(
+        f"streaming-json-parser ({kind}), .value read", Gives(open_string=True, value=True, invariant=True), run
+    )
 
 
 def jaxn() -> Contender:
@@ -229,7 +262,12 @@ def jaxn() -> Contender:
         for delta in deltas:
             parser.parse_incremental(delta)
 
-    return Contender("jaxn", Gives(open_string=True, path=True, piece=True, done=True, invariant=True), run, note="a call per character; no value of the whole")
+    return Contender(
+        "jaxn",
+        Gives(open_string=True, path=True, piece=True, done=True, invariant=True),
+        run,
+        note="a call per character; no value of the whole",
+    )
 
 
 def jsonsax() -> Contender:
@@ -257,7 +295,9 @@ def jsonmend() -> Contender:
     return Contender("jsonmend, Mender", Gives(open_string=True, value=True, tolerant=True, invariant=True), run)
 
 
-def _reparse(name: str, parse: Callable[[str], Any], gives: Gives, note: str = "", roots: tuple[type, ...] = (dict, list)) -> Contender:
+def _reparse(
+    name: str, parse: Callable[[str], Any], gives: Gives, note: str = "", roots: tuple[type, ...] = (dict, list)
+) -> Contender:
     return Contender(name, gives, prime=lambda prefix: lambda: parse(prefix), note=note, roots=roots)
 
 
@@ -279,7 +319,9 @@ def partialjson() -> Contender:
 def stream_json_repair() -> Contender:
     from partial_json_stream import parse_partial_json
 
-    return _reparse("stream-json-repair, re-parse", parse_partial_json, Gives(open_string=True, value=True, tolerant=True))
+    return _reparse(
+        "stream-json-repair, re-parse", parse_partial_json, Gives(open_string=True, value=True, tolerant=True)
+    )
 
 
 def json_repair() -> Contender:
@@ -294,7 +336,9 @@ def json_repair() -> Contender:
 def langchain() -> Contender:
     from langchain_core.utils.json import parse_partial_json
 
-    return _reparse("LangChain parse_partial_json, re-parse", parse_partial_json, Gives(open_string=True, value=True, tolerant=True))
+    return _reparse(
+        "LangChain parse_partial_json, re-parse", parse_partial_json, Gives(open_string=True, value=True, tolerant=True)
+    )
 
 
 def instructor() -> Contender:
@@ -307,7 +351,13 @@ def instructor() -> Contender:
     def parse(text: str) -> Any:
         return process_potential_object(text, "trailing-strings", Anything)
 
-    return _reparse("instructor Partial, re-parse", parse, Gives(open_string=True, value=True), "object roots only; validates", (dict,))
+    return _reparse(
+        "instructor Partial, re-parse",
+        parse,
+        Gives(open_string=True, value=True),
+        "object roots only; validates",
+        (dict,),
+    )
 
 
 def agently() -> Contender:
@@ -323,7 +373,9 @@ def agently() -> Contender:
     def prime(prefix: str) -> Callable[[], Any]:
         from jiter import from_json
 
-        parser = StreamingJSONParser(schema_of(from_json(prefix.encode(), partial_mode="trailing-strings")), max_incomplete_parse_chars=0)
+        parser = StreamingJSONParser(
+            schema_of(from_json(prefix.encode(), partial_mode="trailing-strings")), max_incomplete_parse_chars=0
+        )
 
         async def feed(text: str) -> None:
             async for _ in parser.parse_chunk(text):
@@ -333,7 +385,12 @@ def agently() -> Contender:
         loop.run_until_complete(feed(prefix[:-4]))
         return lambda: loop.run_until_complete(feed(prefix[-4:]))
 
-    return Contender("agently StreamingJSONParser, no cap", Gives(open_string=True, path=True, piece=True, done=True, value=True, tolerant=True), prime=prime, note="re-parses; needs a schema")
+    return Contender(
+        "agently StreamingJSONParser, no cap",
+        Gives(open_string=True, path=True, piece=True, done=True, value=True, tolerant=True),
+        prime=prime,
+        note="re-parses; needs a schema",
+    )
 
 
 PEERS: tuple[Callable[[], Contender], ...] = (
@@ -365,6 +422,6 @@ def importable(makers: tuple[Callable[[], Contender], ...]) -> list[Contender]:
     for maker in makers:
         try:
             out.append(maker())
-        except Exception as error:  # a peer may fail in any way when it is imported: it is named and left out
+        except Exception as error:  # noqa: BLE001  # a peer may fail in any way when it is imported: it is named and left out
             print(f"{maker.__name__}: left out ({type(error).__name__}: {error})", file=sys.stderr)
     return out

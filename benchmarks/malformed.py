@@ -112,7 +112,11 @@ PARSERS: dict[str, Callable[[], Parse]] = {
 def broken(size: int) -> str:
     """A long answer of the usual faults: prose, a fence, comments, trailing commas, Python literals."""
     text = json.dumps(json.loads(nested(size)), indent=1)
-    text = text.replace('"id": 1,', '"id": 1, // the second').replace("\n ]", ",\n ]").replace('"score"', '"seen": True, "score"')
+    text = (
+        text.replace('"id": 1,', '"id": 1, // the second')
+        .replace("\n ]", ",\n ]")
+        .replace('"score"', '"seen": True, "score"')
+    )
     return f"Here is what I found:\n\n```json\n{text}\n```\nTell me if you need more."
 
 
@@ -158,7 +162,7 @@ def compare() -> dict[str, Any]:
     for name, maker in PARSERS.items():
         try:
             parsers[name] = maker()
-        except Exception as error:  # a peer may fail in any way when it is imported: it is named and left out
+        except Exception as error:  # noqa: BLE001  # a peer may fail in any way when it is imported: it is named and left out
             print(f"{name}: left out ({type(error).__name__}: {error})", file=sys.stderr)
     chosen = cases()
     result: dict[str, Any] = {"right": {}, "failed": {}, "microseconds_per_kb": {}, "microseconds_per_kb_large": {}}
@@ -170,7 +174,7 @@ def compare() -> dict[str, Any]:
             try:
                 with at_most(5), contextlib.redirect_stdout(io.StringIO()):
                     got = parse(text)
-            except (Exception, RecursionError):  # no value is not the right value
+            except (Exception, RecursionError):  # noqa: BLE001  # no value is not the right value
                 failed.append(case)
                 continue
             if same(got, want):

@@ -93,9 +93,15 @@ def reparsed(contender: Contender, parts: list[str], positions: int) -> float:
 
 
 def measure(
-    contenders: list[Contender], texts: dict[str, str], *, rounds: int, budget: float, positions: int, verbose: bool = True
+    contenders: list[Contender],
+    texts: dict[str, str],
+    *,
+    rounds: int,
+    budget: float,
+    positions: int,
+    verbose: bool = True,
 ) -> dict[str, dict[str, Cell]]:
-    """text -> contender -> cell. The first contender is the floor. A contender that has used up `budget` seconds on a text sits out."""
+    """text -> contender -> cell. The first contender is the floor. Who has used up `budget` seconds sits out."""
     table: dict[str, dict[str, Cell]] = {}
     for name, text in texts.items():
         parts = deltas(text)
@@ -108,7 +114,7 @@ def measure(
                 cell = cells[contender.name]
                 if root not in contender.roots:
                     cell.fault = "n/a"
-                if cell.fault or cell.spent > budget and cell.seconds:
+                if cell.fault or (cell.spent > budget and cell.seconds):
                     continue
                 gc.collect()
                 start = time.perf_counter()
@@ -117,10 +123,12 @@ def measure(
                         seconds = pushed(contender, parts) if contender.run else reparsed(contender, parts, positions)
                 except OverBudget:
                     cell.fault = f"> {budget * 2 / len(parts) * 1e6:,.0f}" if contender.run else "too slow"
-                except (Exception, RecursionError) as error:  # a peer may fail in any way: its cell says so
+                except (Exception, RecursionError) as error:  # noqa: BLE001  # a peer may fail in any way: its cell says so
                     cell.fault = "fails"
                     if verbose:
-                        print(f"  {contender.name} on {name}: {type(error).__name__}: {str(error)[:100]}", file=sys.stderr)
+                        print(
+                            f"  {contender.name} on {name}: {type(error).__name__}: {str(error)[:100]}", file=sys.stderr
+                        )
                 else:
                     cell.seconds.append(seconds)
                     if floor is None:
@@ -137,14 +145,19 @@ def exponent(points: list[tuple[int, float]]) -> float | None:
     if len(points) < 3:
         return None
     logs = [(math.log(size), math.log(seconds)) for size, seconds in points if seconds > 0]
-    slope = statistics.linear_regression([x for x, _ in logs], [y for _, y in logs]).slope
-    return slope
+    return statistics.linear_regression([x for x, _ in logs], [y for _, y in logs]).slope
 
 
 def growth(
-    contenders: list[Contender], make: Callable[[int], str], sizes: tuple[int, ...], *, rounds: int, budget: float, positions: int
+    contenders: list[Contender],
+    make: Callable[[int], str],
+    sizes: tuple[int, ...],
+    *,
+    rounds: int,
+    budget: float,
+    positions: int,
 ) -> dict[str, list[tuple[int, float, float]]]:
-    """contender -> (characters, seconds for the whole text, microseconds per delta), one of each size it could read in its budget."""
+    """contender -> (characters, seconds of the whole text, microseconds per delta) of each size it could read."""
     texts = {str(size): make(size) for size in sizes}
     table = measure(contenders, texts, rounds=rounds, budget=budget, positions=positions, verbose=False)
     out: dict[str, list[tuple[int, float, float]]] = {one.name: [] for one in contenders}
@@ -169,12 +182,12 @@ def same(one: Any, two: Any) -> bool:
 
 
 def final_value(contender: Contender, text: str) -> str:
-    """Whether the contender's last value is that of `json.loads`: `yes`, `types` (equal, other types), `no`, `–` (it gives none)."""
+    """Whether the last value is `json.loads`'s: `yes`, `types` (equal, other types), `no`, `–` (it gives none)."""
     if not contender.gives.value:
         return "–"
     try:
         got = contender.run(deltas(text)) if contender.run else contender.prime(text)() if contender.prime else None
-    except Exception as error:  # as above
+    except Exception as error:  # noqa: BLE001  # as above
         return f"fails ({type(error).__name__})"
     if contender.name.startswith(("agently", "instructor")):
         return "–"

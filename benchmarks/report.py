@@ -13,8 +13,22 @@ WRONG_BEGIN, WRONG_END = "<!-- malformed: begin -->", "<!-- malformed: end -->"
 
 # What the project set itself to reach, in units of F (the floor): at most, aim.
 GOALS = {
-    "interpreted": {"obj500": (3.2, 2.4), "nested4k": (3.2, 2.4), "obj64k": (4.5, 3.3), "arr1m": (4.5, 3.3), "deep500": (6, 4), "str256k": (1.8, 1.5)},
-    "compiled": {"obj500": (0.9, 0.7), "nested4k": (0.9, 0.7), "obj64k": (1.0, 0.8), "arr1m": (1.0, 0.8), "deep500": (1.3, 1.0), "str256k": (0.75, 0.6)},
+    "interpreted": {
+        "obj500": (3.2, 2.4),
+        "nested4k": (3.2, 2.4),
+        "obj64k": (4.5, 3.3),
+        "arr1m": (4.5, 3.3),
+        "deep500": (6, 4),
+        "str256k": (1.8, 1.5),
+    },
+    "compiled": {
+        "obj500": (0.9, 0.7),
+        "nested4k": (0.9, 0.7),
+        "obj64k": (1.0, 0.8),
+        "arr1m": (1.0, 0.8),
+        "deep500": (1.3, 1.0),
+        "str256k": (0.75, 0.6),
+    },
 }
 IJSON, JITER = "ijson C, parse_coro pushed", "J: jiter, re-parse at each delta"
 Result = dict[str, Any]
@@ -42,7 +56,16 @@ def per_delta(result: Result) -> str:
         row = [f"**{name}**" if name.startswith("streamparse") else name]
         for text in texts:
             micro, ratio, fault = result["cells"][text][name]
-            row.append(fault or (number(micro) if ratio is None else f"{number(micro)} ({number(ratio)} F)" if name.startswith("streamparse") else number(micro)))
+            row.append(
+                fault
+                or (
+                    number(micro)
+                    if ratio is None
+                    else f"{number(micro)} ({number(ratio)} F)"
+                    if name.startswith("streamparse")
+                    else number(micro)
+                )
+            )
         if exponents:
             row.append(" / ".join(number(exponents[kind].get(name)) for kind in exponents))
         rows.append(row)
@@ -62,18 +85,59 @@ def goals(result: Result) -> str:
                 continue
             ratio = cell[1]
             verdict = "aim" if ratio <= aim else "met" if ratio <= most else "**missed**"
-            against = [number(cell[0] / other[0]) if (other := result["cells"][text].get(name)) and other[0] else "–" for name in (IJSON, JITER)]
+            against = [
+                number(cell[0] / other[0]) if (other := result["cells"][text].get(name)) and other[0] else "–"
+                for name in (IJSON, JITER)
+            ]
             faster = number(1 / float(against[1].replace(",", ""))) if against[1] not in ("–", "0.00") else "–"
             jiter = result["cells"][text].get(JITER)
             if jiter and jiter[0]:
                 faster = number(jiter[0] / cell[0])
-            rows.append([f"{twin}, {text}", f"{number(ratio)} F", f"{most} F", f"{aim} F", verdict, against[0], faster, number(cell[0] / strict[0]) if strict and strict[0] else "–"])
-    return table(["llm dialect", "cost", "at most", "aim", "", "times ijson C", "times faster than jiter re-parsing", "llm / strict"], rows)
+            rows.append(
+                [
+                    f"{twin}, {text}",
+                    f"{number(ratio)} F",
+                    f"{most} F",
+                    f"{aim} F",
+                    verdict,
+                    against[0],
+                    faster,
+                    number(cell[0] / strict[0]) if strict and strict[0] else "–",
+                ]
+            )
+    return table(
+        [
+            "llm dialect",
+            "cost",
+            "at most",
+            "aim",
+            "",
+            "times ijson C",
+            "times faster than jiter re-parsing",
+            "llm / strict",
+        ],
+        rows,
+    )
 
 
 def gives(result: Result) -> str:
-    head = ["", "open string", "path", "piece", "done", "value", "tolerant", "same for every split", "final = json.loads", ""]
-    rows = [[name, *marks] for name, marks in result["gives"].items() if not name.startswith(("F:", "L:")) and not name.endswith("strict")]
+    head = [
+        "",
+        "open string",
+        "path",
+        "piece",
+        "done",
+        "value",
+        "tolerant",
+        "same for every split",
+        "final = json.loads",
+        "",
+    ]
+    rows = [
+        [name, *marks]
+        for name, marks in result["gives"].items()
+        if not name.startswith(("F:", "L:")) and not name.endswith("strict")
+    ]
     return table(head, rows).replace("---:", ":---:")
 
 
@@ -81,27 +145,41 @@ def beside(result: Result) -> str:
     """Whole text at once, memory, import time, schema."""
     lines = []
     for twin, ratio in result.get("whole", {}).items():
-        lines.append(f"* One feed of the whole of arr1m, {twin}: {number(ratio)} times `json.loads` (at most {4 if twin == 'compiled' else 40}).")
+        most = 4 if twin == "compiled" else 40
+        lines.append(f"* One feed of the whole of arr1m, {twin}: {number(ratio)} times `json.loads` (at most {most}).")
     for name, got in result.get("memory", {}).items():
         twin, what = name.split(", ")
         above = (got["peak"] - got["tree"]) / 1e6
         close = (got["peak_at_close"] - got["tree"]) / 1e6
-        tree = f"above the tree of {got['tree'] / 1e6:.2f} MB (json.loads: {got['json_loads_tree'] / 1e6:.2f} MB)" if what == "data" else "with `keep_data=False`"
-        lines.append(f"* Peak memory on arr1m ({got['text'] / 1e6:.1f} MB of text, kept as `Parsed.text`), {twin}, {tree}: {above:.2f} MB while feeding, {close:.2f} MB at the close (tracemalloc).")
+        tree = (
+            f"above the tree of {got['tree'] / 1e6:.2f} MB (json.loads: {got['json_loads_tree'] / 1e6:.2f} MB)"
+            if what == "data"
+            else "with `keep_data=False`"
+        )
+        lines.append(
+            f"* Peak memory on arr1m ({got['text'] / 1e6:.1f} MB of text, kept as `Parsed.text`), {twin}, {tree}: "
+            f"{above:.2f} MB while feeding, {close:.2f} MB at the close (tracemalloc)."
+        )
     imports = result.get("import", {})
     if imports:
-        lines.append("* Import time: " + ", ".join(f"{name} {number(value)} ms" for name, value in imports.items()) + ".")
-    for twin, got in result.get("schema", {}).items():
-        own = got["with"] - got["pydantic"]
         lines.append(
-            f"* Schema on nested4k, {twin}: {number(got['without'])} ms without, {number(got['with'])} ms with a pydantic model, of which pydantic alone needs {number(got['pydantic'])} ms: "
-            f"{(own / got['without'] - 1) * 100:+.0f} % beside that."
+            "* Import time: " + ", ".join(f"{name} {number(value)} ms" for name, value in imports.items()) + "."
+        )
+    for twin, got in result.get("schema", {}).items():
+        without, given, pydantic = (number(got[key]) for key in ("without", "with", "pydantic"))
+        beside_it = (got["with"] - got["pydantic"]) / got["without"] - 1
+        lines.append(
+            f"* Schema on nested4k, {twin}: {without} ms without, {given} ms with a pydantic model, of which pydantic alone "
+            f"needs {pydantic} ms: {beside_it * 100:+.0f} % beside that."
         )
     return "\n".join(lines)
 
 
 def markdown(result: Result) -> str:
-    where = f"streamparse {result['streamparse']}, CPython {result['python']}, {result['machine']}, {result['date']}, {result['mode']} run, {result.get('seconds', 0)} s."
+    where = (
+        f"streamparse {result['streamparse']}, CPython {result['python']}, {result['machine']}, {result['date']}, "
+        f"{result['mode']} run, {result.get('seconds', 0)} s."
+    )
     parts = [where, per_delta(result), goals(result)]
     if "exponents" in result:
         parts.append(beside(result))
@@ -123,7 +201,17 @@ def malformed_table(result: dict[str, Any]) -> str:
     head = ["right values", *kinds, "all", "µs per KB, 4 KB answer", "µs per KB, 32 KB answer"]
     lines = [table(head, rows)]
     if result["failed"]:
-        lines.append("Not right: " + "; ".join(f"{name}: {', '.join(cases)}" for name, cases in result["failed"].items() if name.startswith("streamparse") and cases) + "." if any(cases for name, cases in result["failed"].items() if name.startswith("streamparse")) else "")
+        lines.append(
+            "Not right: "
+            + "; ".join(
+                f"{name}: {', '.join(cases)}"
+                for name, cases in result["failed"].items()
+                if name.startswith("streamparse") and cases
+            )
+            + "."
+            if any(cases for name, cases in result["failed"].items() if name.startswith("streamparse"))
+            else ""
+        )
     return "\n\n".join(line for line in lines if line)
 
 
@@ -135,7 +223,11 @@ WIDTH, HEIGHT = 760, 440
 
 def plot_growth(result: Result) -> str:
     """Cost of a delta over the size of the text, both logarithmic: level lines are linear, rising ones quadratic."""
-    lines = {name: [(size, micro) for size, _, micro in points] for name, points in result["growth"]["records"].items() if len(points) > 1 and not name.startswith("L:")}
+    lines = {
+        name: [(size, micro) for size, _, micro in points]
+        for name, points in result["growth"]["records"].items()
+        if len(points) > 1 and not name.startswith("L:")
+    }
     if not lines:
         return ""
     left, right, top, bottom = 60, 250, 50, 40
@@ -152,7 +244,9 @@ def plot_growth(result: Result) -> str:
 
     out = [_svg_head("Microseconds per delta of 4 characters, by size of the text (array of records)")]
     for power in range(math.ceil(low), math.floor(high) + 1):
-        out.append(f'<line x1="{left}" x2="{WIDTH - right}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" stroke="{GRID}"/>')
+        out.append(
+            f'<line x1="{left}" x2="{WIDTH - right}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" stroke="{GRID}"/>'
+        )
         out.append(f'<text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">{10**power:g} µs</text>')
     for size, label in ((500, "500 B"), (4_000, "4 KB"), (32_000, "32 KB"), (256_000, "256 KB"), (1_000_000, "1 MB")):
         if math.log10(size) <= stop + 0.01:
@@ -177,7 +271,11 @@ def plot_growth(result: Result) -> str:
 
 def plot_per_delta(result: Result, text: str = "nested4k") -> str:
     """Bars of the cost of a delta on one document, logarithmic."""
-    cells = [(name, micro) for name, (micro, _, _) in result["cells"].get(text, {}).items() if micro and not name.startswith("L:")]
+    cells = [
+        (name, micro)
+        for name, (micro, _, _) in result["cells"].get(text, {}).items()
+        if micro and not name.startswith("L:")
+    ]
     if not cells:
         return ""
     cells.sort(key=lambda one: one[1])
@@ -198,8 +296,9 @@ def plot_per_delta(result: Result, text: str = "nested4k") -> str:
 
 def _svg_head(title: str, height: int = HEIGHT) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="11" fill="{INK}">\n'
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>\n<text x="16" y="26" font-size="15" font-weight="600">{escape(title)}</text>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" '
+        f'font-size="11" fill="{INK}">\n<rect width="{WIDTH}" height="{height}" fill="white"/>\n'
+        f'<text x="16" y="26" font-size="15" font-weight="600">{escape(title)}</text>'
     )
 
 

@@ -44,11 +44,15 @@ def in_own_process(code: str, *arguments: str, pure: bool = False) -> Any:
     environment["PYTHONPATH"] = os.pathsep.join(one for one in sys.path if one)
     if pure:
         environment["STREAMPARSE_PURE"] = "1"
-    done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else None
 
 
-IMPORT_TIME = "import sys, time; start = time.process_time(); __import__(sys.argv[1]); print((time.process_time() - start) * 1e3)"
+IMPORT_TIME = (
+    "import sys, time; start = time.process_time(); __import__(sys.argv[1]); print((time.process_time() - start) * 1e3)"
+)
 
 # The text is cut as it is fed, so that the measured memory is the parser's and not that of the deltas.
 MEMORY = """
@@ -132,7 +136,7 @@ def schema_cost(packages: dict[str, Any], rounds: int) -> dict[str, dict[str, fl
 
         try:
             run(Page)
-        except Exception as error:  # the figure is left out, and why is said
+        except Exception as error:  # noqa: BLE001  # the figure is left out, and why is said
             print(f"  schema: {type(error).__name__}: {error}", file=sys.stderr)
             continue
         found: dict[str, list[float]] = {"without": [], "with": [], "pydantic": []}
@@ -179,18 +183,31 @@ def main(arguments: list[str]) -> int:
     field = [who.floor(), *ours, who.loads_once(), *peers]
     texts = {name: text for name, text in documents().items() if not chosen.only or name in chosen.only}
     packages = {twin: package for twin in ("compiled", "interpreted") if (package := who.load_twin(twin)) is not None}
-    rounds = chosen.rounds or (5 if chosen.quick else 9)
-    budget = 0.8 if chosen.quick else 12.0
+    rounds = chosen.rounds or 5
+    budget = 0.8 if chosen.quick else 6.0
     positions = 6 if chosen.quick else 16
-    print(f"streamparse {result['streamparse']}, CPython {result['python']}, {result['mode']}: {len(field)} contenders", file=sys.stderr)
+    print(
+        f"streamparse {result['streamparse']}, CPython {result['python']}, {result['mode']}: {len(field)} contenders",
+        file=sys.stderr,
+    )
     table = measure(field, texts, rounds=rounds, budget=budget, positions=positions)
-    result["cells"] = {text: {name: (cell.microseconds, cell.ratio, cell.fault) for name, cell in cells.items()} for text, cells in table.items()}
-    result["gives"] = {one.name: [*one.gives.marks(), final_value(one, texts["nested4k"] if "nested4k" in texts else next(iter(texts.values()))), one.note] for one in field}
+    result["cells"] = {
+        text: {name: (cell.microseconds, cell.ratio, cell.fault) for name, cell in cells.items()}
+        for text, cells in table.items()
+    }
+    result["gives"] = {
+        one.name: [
+            *one.gives.marks(),
+            final_value(one, texts["nested4k"] if "nested4k" in texts else next(iter(texts.values()))),
+            one.note,
+        ]
+        for one in field
+    }
 
     if not chosen.only:
         if not chosen.quick:
             racers = [*who.twins(("llm",)), who.loads_once(), *peers]
-            grown = {"rounds": 3, "budget": 4.0, "positions": 6}
+            grown = {"rounds": 2, "budget": 2.0, "positions": 6}
         else:
             racers = list(who.twins(("llm",)))
             grown = {"rounds": 3, "budget": 0.6, "positions": 4}
@@ -205,7 +222,22 @@ def main(arguments: list[str]) -> int:
         }
         result["whole"] = whole_feed(packages, documents()["arr1m"], 3)
         result["memory"] = memory()
-        names = ("streamparse",) if chosen.quick else ("streamparse", "jiter", "ijson", "jsonmend", "json_repair", "jsonriver", "streaming_json_parser", "langchain_core.utils.json", "instructor", "agently")
+        names = (
+            ("streamparse",)
+            if chosen.quick
+            else (
+                "streamparse",
+                "jiter",
+                "ijson",
+                "jsonmend",
+                "json_repair",
+                "jsonriver",
+                "streaming_json_parser",
+                "langchain_core.utils.json",
+                "instructor",
+                "agently",
+            )
+        )
         result["import"] = import_times(names, 5)
         result["schema"] = schema_cost(packages, 15)
     result["seconds"] = round(time.perf_counter() - started)
@@ -213,5 +245,8 @@ def main(arguments: list[str]) -> int:
     print(report.markdown(result))
     if write:
         report.write(FOLDER, ROOT, result)
-        print(f"written: {FOLDER / 'README.md'}, results.json, growth.svg, per_delta.svg, ../docs/performance.md", file=sys.stderr)
+        print(
+            f"written: {FOLDER / 'README.md'}, results.json, growth.svg, per_delta.svg, ../docs/performance.md",
+            file=sys.stderr,
+        )
     return 0

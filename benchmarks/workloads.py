@@ -43,7 +43,13 @@ def nested(size: int) -> str:
     used = 60
     while used < size:
         i = len(items)
-        item = {"id": i, "name": words(rng, 2), "text": words(rng, 18), "tags": [words(rng, 1) for _ in range(3)], "score": round(rng.random(), 3)}
+        item = {
+            "id": i,
+            "name": words(rng, 2),
+            "text": words(rng, 18),
+            "tags": [words(rng, 1) for _ in range(3)],
+            "score": round(rng.random(), 3),
+        }
         used += len(json.dumps(item)) + 2
         items.append(item)
     return json.dumps({"title": words(rng, 6), "items": items})
@@ -56,7 +62,13 @@ def table(size: int) -> str:
     used = 2
     while used < size:
         i = len(value)
-        value[f"row_{i}"] = {"id": i, "name": words(rng, 3), "note": words(rng, 6), "ok": bool(i % 2), "value": rng.random()}
+        value[f"row_{i}"] = {
+            "id": i,
+            "name": words(rng, 3),
+            "note": words(rng, 6),
+            "ok": bool(i % 2),
+            "value": rng.random(),
+        }
         used += len(json.dumps(value[f"row_{i}"])) + 12
     return json.dumps(value)
 
@@ -68,7 +80,14 @@ def records(size: int) -> str:
     used = 2
     while used < size:
         i = len(value)
-        record = {"id": i, "name": words(rng, 2), "email": f"user{i}@example.org", "age": rng.randint(1, 99), "active": bool(i % 2), "score": round(rng.random(), 4)}
+        record = {
+            "id": i,
+            "name": words(rng, 2),
+            "email": f"user{i}@example.org",
+            "age": rng.randint(1, 99),
+            "active": bool(i % 2),
+            "score": round(rng.random(), 4),
+        }
         used += len(json.dumps(record)) + 2
         value.append(record)
     return json.dumps(value)

@@ -46,7 +46,8 @@ def fuzz(name: str, seconds: int) -> int:
     from .seeds import BODY_TARGETS, dictionary, seeds
     from .twins import load_twin
 
-    print(f"atheris {importlib.metadata.version('atheris')}; compiled twin: {'here' if load_twin('compiled') else 'NOT here, only the interpreted one is fuzzed'}")
+    here = "here" if load_twin("compiled") else "NOT here, only the interpreted one is fuzzed"
+    print(f"atheris {importlib.metadata.version('atheris')}; compiled twin: {here}")
     corpus = CORPUS / name
     faults = REGRESSIONS / name
     corpus.mkdir(parents=True, exist_ok=True)
@@ -55,10 +56,12 @@ def fuzz(name: str, seconds: int) -> int:
         (corpus / f"seed-{number:03}").write_bytes(seed)
     words = CORPUS / "tokens.dict"
     words.write_text(dictionary(), encoding="ascii")
+    length = 6000 if name in BODY_TARGETS else 400
     engine = [
-        sys.executable, "-m", "fuzz.engine", name, str(faults), str(corpus), f"-dict={words}", f"-artifact_prefix={faults}/",
-        f"-max_total_time={seconds}", "-max_len=" + ("6000" if name in BODY_TARGETS else "400"), "-timeout=30", "-rss_limit_mb=2000", "-print_final_stats=1",
-    ]  # fmt: skip
+        *(sys.executable, "-m", "fuzz.engine", name, str(faults), str(corpus)),
+        *(f"-dict={words}", f"-artifact_prefix={faults}/", f"-max_total_time={seconds}", f"-max_len={length}"),
+        *("-timeout=30", "-rss_limit_mb=2000", "-print_final_stats=1"),
+    ]
     before = set(faults.iterdir()) if faults.is_dir() else set[Path]()
     started = time.monotonic()
     ended = subprocess.run(engine, check=False).returncode

@@ -1,7 +1,10 @@
-"""One run of atheris over one target: `python -m fuzz.engine TARGET FAULTS-FOLDER LIBFUZZER-OPTIONS...`, started by `python -m fuzz`.
+"""One run of atheris over one target, started by `python -m fuzz`.
 
-The engine would end at the first fault, and find the same one again. So each *kind* of fault (where it was raised, and what differed) is
-saved once, as small as its input can be made, and the run goes on. A crash of the process or a time-out still ends it.
+    python -m fuzz.engine TARGET FAULTS-FOLDER LIBFUZZER-OPTIONS...
+
+The engine would end at the first fault, and find the same one again. So each *kind* of fault (where it was raised, and
+what differed) is saved once, as small as its input can be made, and the run goes on. A crash of the process or a
+time-out still ends it.
 """
 
 from __future__ import annotations
@@ -27,9 +30,13 @@ def kind_of(target: Target, data: bytes) -> str | None:
     """What is wrong with the input, without what is particular to it; None when nothing is."""
     try:
         target(data)
-    except Exception as error:  # whatever escapes is a fault
+    except Exception as error:  # noqa: BLE001  # whatever escapes is a fault
         frames = traceback.extract_tb(error.__traceback__)
-        places = [f"{Path(frame.filename).name}:{frame.name}" for frame in frames if "streamparse" in frame.filename or "targets" in frame.filename]
+        places = [
+            f"{Path(frame.filename).name}:{frame.name}"
+            for frame in frames
+            if "streamparse" in frame.filename or "targets" in frame.filename
+        ]
         return f"{type(error).__name__} at {' > '.join(places[-3:])} {getattr(error, 'kind', '')}"
     return None
 
@@ -72,7 +79,7 @@ class Saver:
         print(f"FAULT {name}: {kind}\n  input {data!r}", flush=True)
         try:
             self.target(data)
-        except Exception as error:  # as above
+        except Exception as error:  # noqa: BLE001  # as above
             print("  " + str(error)[:1500].replace("\n", "\n  "), flush=True)
 
 

@@ -36,7 +36,13 @@ def rows_of(events: Iterable[Any]) -> tuple[Row, ...]:
         final = event.event_type in ("done", "cut")
         row = Row(event.event_type, event.parts, event.kind, event.delta, repr(event.value) if final else None)
         last = rows[-1] if rows else None
-        if last and last.type == row.type == "delta" and last.parts == row.parts and last.delta is not None and row.delta is not None:
+        if (
+            last
+            and last.type == row.type == "delta"
+            and last.parts == row.parts
+            and last.delta is not None
+            and row.delta is not None
+        ):
             rows[-1] = last._replace(delta=last.delta + row.delta)
         else:
             rows.append(row)

@@ -8,11 +8,17 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1] / "tests"
 TOKENS = (
-    '{"', '":', '",', "[{", "}]", "```json\n", "```", "<think>", "</think>", "\\u", "\\ud83d\\ude00", "\\n", '\\"', "true", "false", "null", "None", "NaN",
-    "-1.5e3", "0x1F", "//", "/*", "*/", "'", '"""', "“", "”", "\\x", "data: ", "\n\n", "event: ", '{"choices":[{"delta":{"content":"', "[DONE]",
+    '{"', '":', '",', "[{", "}]", "```json\n", "```", "<think>", "</think>", "\\u", "\\ud83d\\ude00", "\\n",
+    '\\"', "true", "false", "null", "None", "NaN", "-1.5e3", "0x1F", "//", "/*", "*/", "'", '"""', "“", "”",
+    "\\x", "data: ", "\n\n", "event: ", '{"choices":[{"delta":{"content":"', "[DONE]",
 )  # fmt: skip
 BODY_TARGETS = ("captures", "adapters")
-HEADS = {"against_json": b"\1", "against_ijson": b"\1", "captures": b"\1", "adapters": b"\1"}  # option bytes; the others have two
+HEADS = {
+    "against_json": b"\1",
+    "against_ijson": b"\1",
+    "captures": b"\1",
+    "adapters": b"\1",
+}  # option bytes; the others have two
 
 
 def texts() -> Iterator[bytes]:
@@ -21,7 +27,11 @@ def texts() -> Iterator[bytes]:
         for line in file.read_text(encoding="utf-8").split("\n"):
             if line.strip():
                 case = json.loads(line)
-                raw = b"".join(map(bytes.fromhex, case["chunks_hex"])) if "chunks_hex" in case else "".join(case["chunks"]).encode()
+                raw = (
+                    b"".join(map(bytes.fromhex, case["chunks_hex"]))
+                    if "chunks_hex" in case
+                    else "".join(case["chunks"]).encode()
+                )
                 if len(raw) <= 2000:
                     yield raw
 
@@ -29,7 +39,9 @@ def texts() -> Iterator[bytes]:
 def bodies() -> Iterator[bytes]:
     """The recorded bodies, cut to their first 6,000 bytes: a fuzzer gets nowhere with long inputs."""
     for file in sorted((TESTS / "bodies").iterdir()):
-        if file.suffix in (".sse", ".ndjson", ".jsonl", ".aws") or file.name.endswith((".array.json", ".eventstream.json")):
+        if file.suffix in (".sse", ".ndjson", ".jsonl", ".aws") or file.name.endswith(
+            (".array.json", ".eventstream.json")
+        ):
             yield file.read_bytes()[:6000]
 
 

@@ -21,7 +21,9 @@ def load_twin(name: str) -> Any:
 
     if name == streamparse.IMPLEMENTATION:
         return streamparse
-    mine = {key: module for key, module in sys.modules.items() if key == "streamparse" or key.startswith("streamparse.")}
+    mine = {
+        key: module for key, module in sys.modules.items() if key == "streamparse" or key.startswith("streamparse.")
+    }
     pure = os.environ.pop("STREAMPARSE_PURE", None)
     if name == "interpreted":
         os.environ["STREAMPARSE_PURE"] = "1"
