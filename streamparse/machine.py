@@ -695,6 +695,7 @@ class Machine:
                     self.atom = lexeme
                     self.atom_at = base + pos - len(lexeme)
                     if char in " \t\n\r" and self.lenient and len(lexeme) <= self.max_number:
+                        self.gap = ""
                         state = GAP
                         continue
                     if char in ",}]" or char in " \t\n\r" or len(lexeme) > self.max_number or self.tolerance is None:
@@ -754,7 +755,7 @@ class Machine:
                     pos += 1
                     while pos < n and text[pos] in " \t\n\r":
                         pos += 1
-                    if state == COLON:
+                    if state == COLON or state == GAP:
                         self.gap += text[first:pos]
                     continue
                 # RFC 8259 knows no more. The dialect may.
@@ -1151,7 +1152,10 @@ class Machine:
             self.text, self.pos = "", 0
             if self.buffer:
                 self.state, self.buffer = self.resume, ""
-            self.state = self.accept(out)
+            behind = "".join(self.held)[self.pending - self.held_at + 1 :].lstrip()
+            # With no comma between them, the next quote would begin a key only if its colon came.
+            ends = not (self.in_object and behind[:1] in ('"', "'") and self.string != WORDS)
+            self.state = self.accept(out) if ends else self.reject(out)
             rest = self.text[self.pos :]
             self.skip(self.text[: self.pos])
             out += self.read(rest)

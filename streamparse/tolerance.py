@@ -54,7 +54,7 @@ _QUOTES: Final = {
     "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
 }  # fmt: skip
 _SEPARATORS: Final = ":=："
-_COMMAS: Final = ",;，"
+_COMMAS: Final = ",;，；"
 
 _LOOSE_NUMBER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?)")
 _UNDERSCORED: Final = re.compile(r"[0-9](?:_?[0-9])*(?:\.[0-9](?:_?[0-9])*)?(?:[eE][-+]?[0-9]+)?")
@@ -62,12 +62,12 @@ _NUMBER_START: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]*|[0-9_]*\.?[0-9_]*(
 _HEX_PAIR: Final = re.compile(r"[0-9a-fA-F]{0,2}")
 _IDENTIFIER: Final = re.compile(r"(?:[^\W\d]|[$_]|\\u[0-9a-fA-F]{4})(?:\w|[$\u200c\u200d]|\\u[0-9a-fA-F]{4})*")
 _IDENTIFIER_PART: Final = re.compile(r"[\w$\u200c\u200d\\]*")
-_LOOSE_KEY: Final = re.compile(r"[^:=：,;，{}\[\]\"“”`]*")
+_LOOSE_KEY: Final = re.compile(r"[^:=：,;，；{}\[\]\"“”`]*")
 _UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _KEY_AND_COLON: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*[:=：]', re.DOTALL)
 _KEY_AND_COLON_START: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"\s*|\\)?', re.DOTALL)
 _WORDS_AND_KEY: Final = re.compile(r"(.*?\S)(\s+)([^\W\d]\w*)", re.DOTALL)
-_WORDS_STOP: Final = re.compile(r"[,;，}\]:：\"]")
+_WORDS_STOP: Final = re.compile(r"[,;，；}\]:：\"]")
 
 
 def is_wide_space(char: str) -> bool:
@@ -103,6 +103,8 @@ class Tolerant:
             _open_comment(machine, state, LINE_COMMENT, 1)
             return False
         elif "wide_space" in allowed and is_wide_space(char):
+            if "around" in allowed:
+                machine.diagnose("bom", text, pos)
             machine.pos = pos + 1
             if state == COLON:
                 machine.gap += char
@@ -289,23 +291,20 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
     """In BARE or GAP: the word is over, or it was the first of several."""
     char = text[machine.pos]
     loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
-    if char in ",;，}]/#{[" or not loose or char in _QUOTES and (state == GAP or char == '"'):
+    ends = char in ",;，；}]/#{[" or not loose or char in _QUOTES and (state == GAP or char == '"')
+    # `[1 2]`: two numbers, not one string. A space in a number is no way to write one.
+    ends = ends or state == GAP and not machine.in_object and (char.isdigit() or char == "-") and machine.is_atom(machine.atom)
+    if ends:
         machine.state = machine.end_atom(machine.atom, out)
+        if machine.state == WORDS and state == GAP:
+            machine.atom += machine.gap
     elif machine.pending >= 0:
         machine.state = machine.reject(out)
     else:
         if state == GAP:
-            # The white space that was skipped belongs to the words. One blank stands for it where it is not at hand.
-            machine.atom += _space_before(text, machine.pos)
+            machine.atom += machine.gap
         machine.state = WORDS
     return False
-
-
-def _space_before(text: str, pos: int) -> str:
-    start = pos
-    while start > 0 and text[start - 1] in _SPACE:
-        start -= 1
-    return text[start:pos] or " "
 
 
 # --------------------------------------------------------------------------------------------------------- unquoted strings
@@ -556,7 +555,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
 def _is_comma(machine: Machine, char: str) -> bool:
     return (
         char == ";" and "wrong_separator" in machine.tolerances
-        or char == "，" and "fullwidth_punctuation" in machine.tolerances
+        or char in "，；" and "fullwidth_punctuation" in machine.tolerances
     )  # fmt: skip
 
 
@@ -597,7 +596,7 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
     in_object = machine.stack[-1][2]
-    if char in ",，;}]" or not in_object and (char in "{[" or char in _QUOTES and text[pos - 1 : pos] in _BLANKS):
+    if char in ",;，；}]" or not in_object and (char in "{[" or char in _QUOTES and text[pos - 1 : pos] in _BLANKS):
         machine.state = machine.accept(out)
     elif char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None:
         machine.state = machine.accept(out)
@@ -628,7 +627,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     allowed = machine.tolerances
     if machine.pending >= 0:
         # Behind a comma in an array. What is listed here ends the string; a bare word may be a literal, and then does too.
-        if char in ",;，]" or char in _QUOTES:
+        if char in ",;，；]" or char in _QUOTES:
             machine.pending = -1
             machine.held = []
             machine.end_string(out)
@@ -651,7 +650,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     elif char == "]" and not machine.in_object and inside and "trailing_comma" in allowed:
         machine.diagnose("trailing_comma", text, pos)
         machine.state = AFTER
-    elif char in ",;，]}" and machine.in_object and inside:
+    elif char in ",;，；]}" and machine.in_object and inside:
         _no_value(machine, 0, out)
     elif char in _COMMAS and inside and "extra_comma" in allowed:
         machine.diagnose("extra_comma", text, pos)
@@ -781,7 +780,7 @@ def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list
     elif char in '"“”' and "missing_quote" in machine.tolerances:
         code = "missing_quote"
         machine.pos = stop + 1
-    elif char not in _SEPARATORS and (pending or char not in ",;，}{["):
+    elif char not in _SEPARATORS and (pending or char not in ",;，；}{["):
         if pending:
             machine.state = machine.reject(out)
         else:
@@ -824,7 +823,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     elif "missing_colon" in allowed and (char in "{[" or machine.gap and _begins_value(machine, char)):
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
-    elif char in ",;，}]" and "missing_value" in allowed:
+    elif char in ",;，；}]" and "missing_value" in allowed:
         _take_key(machine, text, pos, out)
     elif machine.lenient and machine.key_closers:
         # The quote was not the end of the key.
