@@ -556,6 +556,7 @@ class Machine:
                         if pending >= 0:
                             if len(self.stack) > 1:
                                 pos += 1
+                                self.gap = ""
                                 state = CLOSER
                                 continue
                             pending = -1
@@ -755,7 +756,7 @@ class Machine:
                     pos += 1
                     while pos < n and text[pos] in " \t\n\r":
                         pos += 1
-                    if state == COLON or state == GAP:
+                    if state == COLON or state == GAP or state == CLOSER:
                         self.gap += text[first:pos]
                     continue
                 # RFC 8259 knows no more. The dialect may.

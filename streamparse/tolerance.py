@@ -49,7 +49,6 @@ _NON_FINITE: Final = {"NaN": "nan", "Infinity": "inf", "nan": "nan", "inf": "inf
 _ALL_LITERALS: Final = (*_LITERALS, *_PYTHON, *_NON_FINITE, "undefined", "-Infinity", "+Infinity", "-inf", "-NaN")
 _ATOM: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._"
 _SPACE: Final = " \t\n\r"
-_BLANKS: Final = (" ", "\t", "\n", "\r")
 _QUOTES: Final = {
     "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
 }  # fmt: skip
@@ -516,6 +515,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
     elif char == "}" or char == "]":
         if pending:
             machine.pos = pos + 1
+            machine.gap = ""
             machine.state = CLOSER
         else:
             _mismatch(machine, char, out)
@@ -596,7 +596,7 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
     in_object = machine.stack[-1][2]
-    if char in ",;，；}]" or not in_object and (char in "{[" or char in _QUOTES and text[pos - 1 : pos] in _BLANKS):
+    if char in ",;，；}]" or not in_object and (char in "{[" or char in _QUOTES and machine.gap):
         machine.state = machine.accept(out)
     elif char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None:
         machine.state = machine.accept(out)
