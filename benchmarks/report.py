@@ -169,8 +169,8 @@ def beside(result: Result) -> str:
         without, given, pydantic = (number(got[key]) for key in ("without", "with", "pydantic"))
         beside_it = (got["with"] - got["pydantic"]) / got["without"] - 1
         lines.append(
-            f"* Schema on nested4k, {twin}: {without} ms without, {given} ms with a pydantic model, of which pydantic alone "
-            f"needs {pydantic} ms: {beside_it * 100:+.0f} % beside that."
+            f"* Schema on nested4k, {twin}: {without} ms without, {given} ms with a pydantic model, of which pydantic "
+            f"alone needs {pydantic} ms: {beside_it * 100:+.0f} % beside that."
         )
     return "\n".join(lines)
 

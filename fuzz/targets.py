@@ -312,7 +312,7 @@ def _value(rng: random.Random, depth: int) -> Any:
 
 
 def around(data: bytes) -> None:
-    """Reasoning and prose round a document: the right value and reasoning at every split. The bytes choose the pieces."""
+    """Reasoning and prose round a document: the right value and reasoning at every split. Bytes choose the pieces."""
     if len(data) < 6:
         return
     rng = random.Random(data[5:])
