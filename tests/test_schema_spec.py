@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import pytest
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     AliasPath,
     BaseModel,
@@ -121,6 +122,13 @@ def _which(value: Any) -> str:
 
 Callable_ = Annotated[Annotated[User, Tag("user")] | Annotated[Tree, Tag("tree")], Discriminator(_which)]
 
+
+def _short(value: Any) -> Any:
+    if len(value) > 1:
+        raise ValueError("too many")
+    return value
+
+
 GOOD: list[tuple[Any, Any]] = [
     (User, {"name": "Ada", "age": "36"}),
     (Box[int], {"item": "1", "more": [2, 3]}),
@@ -178,6 +186,9 @@ def test_the_object_is_what_pydantic_makes_of_the_data(spec: Any, data: Any) -> 
         (Place, {"city": "Paris", "zips": ["x"]}, "zips[0]"),
         (Typed, {"id": "x"}, "id"),
         (JsonSchema({"properties": {"a": {"type": "integer"}}}), {"a": "x"}, "a"),
+        (dict[str, Annotated[Any, AfterValidator(_short)]], {"a": [1], "b": [1, 2]}, "b"),
+        (dict[str, Annotated[list[int] | dict[str, int] | None, AfterValidator(_short)]], {"b": [1, 2]}, "b"),
+        (Annotated[RootModel[Any], AfterValidator(lambda value: _short(value.root))], [1, 2], ""),
     ],
     ids=str,
 )

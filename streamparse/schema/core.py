@@ -290,9 +290,7 @@ class _Compiler:
                 for option in inner.options
             )
             return inner.but(options=options, check=whole)
-        if inner.compose is not None and _is_container(inner):
-            return inner.but(check=whole, compose=Chain(inner.compose, layer))
-        return inner.but(check=whole, exact=None)
+        return inner.but(check=whole, exact=None, compose=inner.compose and Chain(inner.compose, layer))
 
     def _tagged(self, schema: Core, config: Core | None) -> Shape:
         choices = {value: choice for value, choice in schema["choices"].items() if is_object(choice)}
