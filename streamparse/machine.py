@@ -599,7 +599,7 @@ class Machine:
                             out.append(make_event(self.leaf, "start", None, None))
                         state = STRING
                         continue
-                    if char in "-0123456789tfn":
+                    if char in "-0123456789" or pending < 0 and char in "tfn":
                         lex = pos
                         self.atom = ""
                         state = BARE

@@ -56,6 +56,8 @@ ROWS: list[tuple[str, Any]] = [
     ('[["a "b"","c"],"d"]', [['a "b"', "c"], "d"]),
     ('{"a":"use {"x": 1} here","b":2}', {"a": 'use {"x": 1} here', "b": 2}),
     ('{"q"uote":1}', {'q"uote': 1}),
+    ('["say "x", for now","y"]', ['say "x", for now', "y"]),
+    ('{"k":1,"a":["the "x", true story","y"]}', {"k": 1, "a": ['the "x", true story', "y"]}),
     # Comments, and what only looks like one
     ('{/*c*/"a":1 /* d */, // e\n"b":"http://x.y"}', {"a": 1, "b": "http://x.y"}),
 ]
