@@ -633,7 +633,7 @@ def test_tool_calls_are_named() -> None:
     view, lines = View(), Lines()
     view.feed(streamparse.wrap([chunk]).get_generator("all"))
     view.over = True
-    assert drawn(view, 60)[:2] == ["✓ get_weather()", "✓ city Metz"]
+    assert drawn(view, 60)[:2] == ["✓ get_weather()", "  ✓ city Metz"]
     told = [line for item in streamparse.wrap([chunk]).get_generator("all") for line in lines.feed(*item)]
     assert '✓ get_weather() city: "Metz"' in told
 

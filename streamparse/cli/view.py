@@ -83,7 +83,7 @@ class View:
 
     def _draw(self, console: Console, width: int, height: int) -> list[Text]:
         tree = self.tree
-        footer = [self._footer(width)]
+        footer = self._footer(console, width)
         if self._progress() is not None:
             height -= 1
         head: list[Text] = []
@@ -106,7 +106,7 @@ class View:
             yield from reversed(self._block(console, tree.refusal, width, self._lines, "red", growing=not self.over))
         for source, root in reversed(tree.roots.items()):
             label = tree.label(source)
-            yield from self._node_upwards(console, root, label, 0, width)
+            yield from self._node_upwards(console, root, label, 1 if label else 0, width)
         if tree.text.length and "content" not in tree.roots:
             lines = ALL if self.over else 2 * TEXT_LINES
             yield from reversed(self._block(console, tree.text, width, lines, "", growing=not self.over))
@@ -135,7 +135,7 @@ class View:
         name = printable(label)
         if len(name) > width // 2:
             name = name[: max(width // 2 - 1, 1)] + self._more
-        line.append(name, style="bold cyan" if depth else "bold")
+        line.append(name, style="bold cyan")
         if node.kind in ("object", "array"):
             if not node.children and (node.mark != "growing" or not label):
                 line.append((" " if label else "") + ("{}" if node.kind == "object" else "[]"), style="dim")
@@ -202,22 +202,22 @@ class View:
         sign, plain, style = MARKS[mark]
         return Text(sign if self._unicode else plain, style=style)
 
-    def _footer(self, width: int) -> Text:
+    def _footer(self, console: Console, width: int) -> list[Text]:
         tree = self.tree
         count = f"{tree.fields} field{'s' if tree.fields != 1 else ''}"
         if not self.over:
             spin = SPINNER[self._frame % len(SPINNER)] if self._unicode else "-\\|/"[self._frame % 4]
             doing = "thinking" if tree.thinking else "streaming" if tree.roots or tree.text.length else "waiting"
-            return Text(f"{spin} {doing}, {count}", style="dim")
+            return [Text(f"{spin} {doing}, {count}", style="dim")]
         state = tree.state or "cancelled"
         line = Text(state, style=STATES.get(state, "bold red"))
         line.append(f", {count}", style="dim")
         if tree.remarks:
             line.append(f", {len(tree.remarks)} remark{'s' if len(tree.remarks) != 1 else ''}", style="dim")
+        lines = [line]
         for note in (*tree.invalid[:3], *([tree.error] if tree.error else [])):
-            line.append(f"\n{printable(note)}", style="red")
-        line.truncate(width * 8)
-        return line
+            lines += Text(printable(note), style="red").wrap(console, width, overflow="fold")
+        return lines
 
     def _progress(self) -> ProgressBar | None:
         recording = self._recording
