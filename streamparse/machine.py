@@ -484,6 +484,9 @@ class Machine:
                         if back >= 0:
                             stop = back
                     if base + stop >= self.barrier and (base + stop > self.barrier or stop == back):
+                        if more and grown is not None:
+                            self.grow(grown, more)
+                        more = grown = None
                         self.state, self.pending = state, pending
                         state = self.long_string(text, pos, out)
                         break
@@ -493,6 +496,9 @@ class Machine:
                             self.state, self.pending = state, pending
                             piece = self.raw_text(text, pos, stop)
                             if self.error is not None:
+                                if more and grown is not None:
+                                    self.grow(grown, more)
+                                more = grown = None
                                 self.emit(piece, out)
                                 state = DEAD
                                 break
