@@ -19,7 +19,7 @@ from support import schemas, splits
 from support.runner import check_events, joined, merge
 from support.values import is_json
 
-from streamparse import Limits
+from streamparse import Limits, SchemaError
 from streamparse.dialect import LLM
 from streamparse.implementation import Machine, StreamingData
 from streamparse.schema import Hold, JsonSchema, Required, compile_output
@@ -363,6 +363,9 @@ class TestInvalid:
         run = schemas.stream(Crash, ['{"a": 1, "b": 2}'])
         assert [(invalid.path, invalid.errors[0]["type"]) for invalid in run.invalid] == [("a", "validator_error")]
         assert "KeyError" in run.invalid[0].message
+        with pytest.raises(SchemaError) as caught:
+            compile_output(Crash).validate({"a": 1, "b": 2})
+        assert caught.value.errors[0]["type"] == "validator_error"
 
     def test_the_models_own_validators_run_once_on_whole_values(self) -> None:
         calls: list[Any] = []

@@ -33,6 +33,7 @@ from .shape import (
     Shape,
     Tag,
     accept,
+    crash,
     is_array,
     is_object,
     kind_of,
@@ -83,15 +84,8 @@ class CoreCheck:
             )
         except (PydanticUseDefault, PydanticOmit):
             return Checked(None, (), True)
-        except RecursionError:
-            return Checked(None, (_crash("recursion_loop", "Too deeply nested to be checked", value),))
         except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything; the stream goes on
-            message = f"The validator raised {type(error).__name__}: {error}"
-            return Checked(None, (_crash("validator_error", message, value),))
-
-
-def _crash(code: str, message: str, value: Any) -> dict[str, Any]:
-    return {"type": code, "loc": (), "msg": message, "input": value}
+            return Checked(None, (crash(error, value),))
 
 
 class Chain:

@@ -310,6 +310,14 @@ def union(title: str, options: list[Shape], check: Check, **facts: Any) -> Shape
     )
 
 
+def crash(error: Exception, value: Any) -> ErrorDetails:
+    """The error details where a check raised something else than what says that a value does not fit."""
+    if isinstance(error, RecursionError):
+        return {"type": "recursion_loop", "loc": (), "msg": "Too deeply nested to be checked", "input": value}
+    message = f"The validator raised {type(error).__name__}: {error}"
+    return {"type": "validator_error", "loc": (), "msg": message, "input": value}
+
+
 def one_of(choices: frozenset[str]) -> Check:
     """A check that a string is one of `choices`."""
 

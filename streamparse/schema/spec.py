@@ -27,7 +27,7 @@ from ..paths import Part, Parts, format_path
 from . import core, json_schema
 from .json_schema import JsonSchema
 from .markers import Ensured
-from .shape import ErrorDetails, Members, Shape, is_array, is_object, kind_of
+from .shape import ErrorDetails, Members, Shape, crash, is_array, is_object, kind_of
 
 TYPE_NAMES: dict[str, Any] = {
     "any": Any, "array": list, "bool": bool, "boolean": bool, "dict": dict, "float": float, "int": int, "integer": int,
@@ -54,7 +54,7 @@ class Output:
     def validate(self, data: Any) -> Any:
         """The final object: what `TypeAdapter(spec).validate_python(data)` gives; for a `JsonSchema` the data itself.
 
-        Raises `SchemaError` (code `invalid_value`) with pydantic's error details in `errors`.
+        Raises `SchemaError` (code `invalid_value`) with pydantic's error details in `errors`, whatever a validator raises.
         """
         if self._adapter is None:
             errors = self.shape.check(data).errors
@@ -65,6 +65,8 @@ class Output:
             return self._adapter.validate_python(data)
         except ValidationError as error:
             raise invalid_value(tuple(cast("list[ErrorDetails]", error.errors(include_url=False)))) from error
+        except Exception as error:  # a validator of the user's may raise anything
+            raise invalid_value((crash(error, data),)) from error
 
     def json_schema(self) -> dict[str, Any]:
         """The JSON Schema of the output, by alias, as a new dict."""
