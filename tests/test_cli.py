@@ -496,7 +496,7 @@ def test_no_command_writes_escape_codes_of_the_model(command: str) -> None:
 def on_a_terminal(
     *arguments: str, width: int, height: int = 24, stop: float = 0, **environment: str
 ) -> tuple[int, str]:
-    """Exit status, and the bytes that the command writes to a terminal; with `stop`, Ctrl-C after so many seconds."""
+    """Exit status, and the bytes that the command writes to a terminal; with `stop`, Ctrl-C after so many seconds, while it thinks."""
     import fcntl
     import pty
     import struct
@@ -516,7 +516,7 @@ def on_a_terminal(
     end = time.monotonic() + 60
     interrupt = time.monotonic() + stop if stop else None
     while time.monotonic() < end:
-        if interrupt is not None and time.monotonic() > interrupt and b"\x1b[?25l" in got:
+        if interrupt is not None and time.monotonic() > interrupt and b"thinking" in got:
             process.send_signal(signal.SIGINT)
             interrupt = None
         if select.select([leader], [], [], 0.1)[0]:

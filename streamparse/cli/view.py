@@ -235,9 +235,12 @@ def show(items: Iterable[tuple[str, Any]], recording: Recording | None = None) -
     """Draw a run while it lasts. Returns the view, over."""
     console = Console(highlight=False)
     view = View(unicode=utf8(sys.stdout), recording=recording)
-    with Live(view, console=console, refresh_per_second=FRAMES_PER_SECOND, redirect_stdout=False):
-        try:
-            view.feed(items)
-        finally:
-            view.over = True
+    try:
+        with Live(view, console=console, refresh_per_second=FRAMES_PER_SECOND, redirect_stdout=False):
+            try:
+                view.feed(items)
+            finally:
+                view.over = True
+    finally:
+        console.show_cursor()  # also where Ctrl-C came while the view was being set up
     return view
