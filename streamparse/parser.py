@@ -24,7 +24,23 @@ from .implementation import Machine, StreamingData, make_event
 from .limits import Limits
 from .locate import BEGIN, NOTE, Locator, Step
 from .paths import STYLES, PathStyle
-from .reasoning import ANSWER, FIRST_THOUGHT, SKIP, Family, Pair, Piece, Splitter, as_family
+from .reasoning import (
+    ANSWER,
+    ARGUMENTS,
+    CALL,
+    CALL_END,
+    FIRST_ASIDE,
+    FIRST_THOUGHT,
+    SKIP,
+    THOUGHT,
+    Family,
+    InlineCall,
+    Pair,
+    Piece,
+    Splitter,
+    as_family,
+    call_name,
+)
 from .tolerance import tolerance_for
 from .unescape import ESCAPED_START, Unescaper
 from .values import copy_value
@@ -111,7 +127,8 @@ class StreamParser:
     """
 
     __slots__ = (
-        "_answer", "_candidate", "_decoder", "_direct", "_feed", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
+        "_answer", "_aside", "_call", "_calls",
+        "_candidate", "_decoder", "_direct", "_feed", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
         "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_stage", "_text",
         "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
     )  # fmt: skip
@@ -180,6 +197,9 @@ class StreamParser:
         self._text = False  # the answer is a string without quotes
         self._answer = TextLog(self._machine.log, self._machine.blocks)
         self._thoughts = TextLog([], [])
+        self._aside: list[str] = []  # text for the user beside the answer (gpt-oss: a preamble)
+        self._call = InlineCall(-1, "", "", True)  # the last piece of a tool call in the text
+        self._calls: list[InlineCall] = []  # the pieces that were not taken yet
         self._reading = not around  # the machine has the text
         self._direct = self._reading and self._splitter.done  # nothing stands between a chunk and the machine
         self._ended = False  # the document that counts is over: the rest is only skipped
@@ -238,17 +258,34 @@ class StreamParser:
     def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
         kind, text = piece
         if kind == ANSWER:
+            if self._aside and ANSWER not in self._places:
+                self._machine.keep_text("\n\n")
             self._read(text, out)
             return
         if kind != SKIP:
-            self._places.setdefault(FIRST_THOUGHT, self._machine.position())
+            self._places.setdefault(FIRST_THOUGHT if kind == THOUGHT else kind, self._machine.position())
         room = max(self.limits.document - self._machine.offset, 0)
         self._skip(text)
         text = text[:room]
-        if kind != SKIP:
+        if kind in (THOUGHT, FIRST_THOUGHT):
             if kind == FIRST_THOUGHT and not self._thoughts.empty:
                 self._thoughts.append("\n\n")
             self._thoughts.append(repair_surrogates(text))
+        elif kind in (CALL, ARGUMENTS, CALL_END):
+            self._sort_call(kind, repair_surrogates(text))
+        elif kind != SKIP:
+            if kind == FIRST_ASIDE and not self._answer.empty:
+                self._machine.keep_text("\n\n")
+            self._machine.keep_text(text)
+            self._aside.append(text)
+
+    def _sort_call(self, kind: int, text: str) -> None:
+        """A piece of a tool call."""
+        if kind == CALL:
+            self._call = InlineCall(self._call.number + 1, call_name(text), "", False)
+        else:
+            self._call = self._call._replace(arguments=text if kind == ARGUMENTS else "", done=kind == CALL_END)
+        self._calls.append(self._call)
 
     def _skip(self, text: str) -> None:
         self._machine.skip(text)
@@ -373,6 +410,15 @@ class StreamParser:
     def take_reasoning(self) -> str:
         """The reasoning text that was decided since the last call."""
         return self._thoughts.take()
+
+    def take_tool_calls(self) -> list[InlineCall]:
+        """The pieces of tool calls that the model wrote into its text (gpt-oss), of those that came since the last call.
+
+        The first piece of a call has its name and no arguments yet, the last one has `done`, unless the text was cut.
+        The arguments are text: each call's may be fed to a parser of its own.
+        """
+        calls, self._calls = self._calls, []
+        return calls
 
     def take_text(self) -> str:
         """The answer's text that was decided since the last call."""
@@ -506,21 +552,20 @@ class StreamParser:
     def _without_document(self, guessed: bool, out: list[StreamingData]) -> None:
         """No document was found while the text came: it may be one value alone, an empty document, or reasoning that was none."""
         assert self._locator is not None
+        machine = self._machine
         if guessed:
             # The block was only said to be open, and never closed: a document in it is the answer after all.
-            text = self._thoughts.text()
-            end = self._machine.position()
-            self._machine.seek(self._places.get(FIRST_THOUGHT, end))
-            self._follow(self._locator.feed(text), out, keep=False)
-            self._follow(self._locator.close(), out, keep=False)
-            if self._reading:
-                self._finish(out)
-            if self._locator.count:
-                self._machine.note("no_reasoning")
+            if self._look_into(self._thoughts.text(), FIRST_THOUGHT, out):
+                machine.note("no_reasoning")
                 return
-            self._machine.seek(end)
             self._locator.empty = ""  # an empty document in the reasoning
-        machine = self._machine
+        if self._call.number >= 0 and ANSWER not in self._places:
+            return  # a turn of tool calls lacks no document
+        if self._aside and ANSWER not in self._places:
+            # Some models put the answer where only remarks belong.
+            if self._look_into("".join(self._aside), FIRST_ASIDE, out):
+                return
+            self._places[ANSWER] = self._places[FIRST_ASIDE]
         answer = self._answer.text()
         scalar = lone_scalar(answer)
         if scalar or self._locator.empty:
@@ -542,6 +587,21 @@ class StreamParser:
             machine.note("unclosed_reasoning")
         else:
             machine.note("no_document")
+
+    def _look_into(self, text: str, kind: int, out: list[StreamingData]) -> bool:
+        """Read the document in text that was told as `kind` already; whether there is one."""
+        assert self._locator is not None
+        machine = self._machine
+        end = machine.position()
+        machine.seek(self._places.get(kind, end))
+        keep = kind != FIRST_THOUGHT
+        self._follow(self._locator.feed(text), out, keep=keep)
+        self._follow(self._locator.close(), out, keep=keep)
+        if self._reading:
+            self._finish(out)
+        if not self._locator.count:
+            machine.seek(end)
+        return self._locator.count > 0
 
     def _result(self, out: list[StreamingData]) -> Parsed:
         machine = self._machine

@@ -1,55 +1,105 @@
-"""Reasoning: split a leading outer block of thought from the answer.
+"""Reasoning: split thought, answer and inline tool calls by the delimiters that a model writes round them.
 
 `<think>` opens a block only before the first character of the answer; anywhere later it is ordinary text, so that
 `{"html": "<think>x</think>"}` stays whole. What may still become a delimiter is held back, and no more.
 
-The delimiters of the model families are data (`FAMILIES`): to add a family, add a line.
+The delimiters of the model families are data (`FAMILIES`): to add a family, add a line. docs/reasoning.md says which
+one to choose.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from .errors import UsageError
 
 if TYPE_CHECKING:
     import regex
 
+# The kinds of pieces that a `Splitter` gives.
+SKIP: Final = 0  # delimiters, and white space round them
+THOUGHT: Final = 1
+ANSWER: Final = 2
+FIRST_THOUGHT: Final = 3  # the thought with which a block begins
+ASIDE: Final = 4  # text for the user that is not the answer
+FIRST_ASIDE: Final = 5
+CALL: Final = 6  # the header of a tool call
+ARGUMENTS: Final = 7
+CALL_END: Final = 8  # the closer of a tool call, which may be empty
+Piece = tuple[int, str]
 Pair = tuple[str, str]
+
+
+class InlineCall(NamedTuple):
+    """A piece of a tool call that the model wrote into its text.
+
+    `number` counts the calls of the text from 0. `name` is that of the tool, `arguments` the next piece of their text
+    (it may be empty), `done` is True for the last piece of a call that was closed.
+    """
+
+    number: int
+    name: str
+    arguments: str
+    done: bool
 
 
 @dataclass(frozen=True)
 class Family:
     """Delimiters of one model family.
 
-    `blocks`: (opener, closer) of reasoning. `answers`: (opener, closer) that some models put round the answer. `ends`: markers that end the
-    reasoning without its closer and belong to what follows. A delimiter written `<name>` also matches in other cases, with attributes and
-    inner spaces; any other matches as it is written, in any case. `re:` in front makes it a regular expression.
+    `blocks`: (opener, closer) of reasoning. `answers`: (opener, closer) that some models put round the answer.
+    `asides`: the same round text that the user sees beside the answer. `calls`: the same round the arguments of a tool
+    call, whose name stands in the opener as `to=NAME`. `ends`: markers that end the reasoning without its closer and
+    belong to what follows. `cautious`: plain tags round the answer count only behind a block, since an answer may be
+    XML.
+
+    A delimiter written `<name>` or `</name>` also matches in other cases, with attributes and inner spaces; any other
+    matches as it is written, in any case. `re:` in front makes it a regular expression (of the `regex` module). It must
+    not match the empty text, and should not go on where a shorter match would do: what has come is matched at once.
     """
 
     blocks: tuple[Pair, ...]
     answers: tuple[Pair, ...] = field(default=())
     ends: tuple[str, ...] = field(default=())
+    asides: tuple[Pair, ...] = field(default=())
+    calls: tuple[Pair, ...] = field(default=())
+    cautious: bool = False
 
     @cached_property
-    def starts(self) -> tuple[str, ...]:
-        """What may stand before the answer: openers of blocks, openers of answers, stray closers."""
-        return (*(pair[0] for pair in self.blocks), *(pair[0] for pair in self.answers), *(pair[1] for pair in self.blocks))
+    def roles(self) -> tuple[tuple[int, Pair], ...]:
+        """What may stand before the answer: the openers with what they open, and stray closers (`SKIP`)."""
+        messages = ((THOUGHT, self.blocks), (ANSWER, self.answers), (ASIDE, self.asides), (ARGUMENTS, self.calls))
+        closers = tuple(dict.fromkeys(closer for _, closer in self.blocks))
+        return (*((kind, pair) for kind, pairs in messages for pair in pairs), *((SKIP, (one, "")) for one in closers))
 
     @cached_property
     def pattern(self) -> regex.Pattern[str]:
-        """`starts`, one group each."""
-        return _compile(self.starts)
+        """The delimiters of `roles`, one group each."""
+        return compile_delimiters(tuple(opener for _, (opener, _) in self.roles))
+
+    @cached_property
+    def following(self) -> regex.Pattern[str]:
+        """What says that a closer before it was one: openers and markers that are special tokens."""
+        openers = (opener for kind, (opener, _) in self.roles if kind != SKIP)
+        return compile_delimiters(tuple(one for one in (*openers, *self.ends) if _is_special(one)) or (_NOTHING,))
+
+    def siblings(self, closer: str) -> tuple[str, ...]:
+        """Openers of the messages that are closed alike: in such a protocol the next one may come without a closer."""
+        if not _is_special(closer):
+            return ()
+        found = tuple(pair[0] for kind, pair in self.roles if kind != SKIP and pair[1] == closer)
+        return found if len(found) > 1 else ()
 
     @cached_property
     def _first(self) -> dict[str, bool]:
         return {}
 
     def may_begin(self, char: str) -> bool:
-        """Whether one of `starts` may begin with `char`."""
+        """Whether one of the delimiters of `roles` may begin with `char`."""
         found = self._first.get(char)
         if found is None:
             found = self._first[char] = self.pattern.match(char, partial=True) is not None
@@ -60,38 +110,69 @@ def _tags(*names: str) -> tuple[Pair, ...]:
     return tuple((f"<{name}>", f"</{name}>") for name in names)
 
 
+def _harmony() -> Family:
+    """The messages of gpt-oss: `<|start|>assistant<|channel|>NAME to=TOOL <|constrain|>json<|message|>…<|end|>`.
+
+    The first one comes without `<|start|>assistant`, the receiver may stand before the channel too, and a type may
+    stand without `<|constrain|>`.
+    """
+
+    def header(channel: str, role_to: str = "", channel_to: str = "") -> str:
+        role = rf"(?:<\|start\|>\s{{0,4}}assistant{role_to})"
+        kind = r"(?:\s{0,4}(?:<\|constrain\|>\s{0,4})?[\w.-]{1,40})?"
+        optional = "" if role_to else "?"
+        return rf"re:{role}{optional}\s{{0,4}}<\|channel\|>\s{{0,4}}{channel}{channel_to}{kind}\s{{0,4}}<\|message\|>"
+
+    to = r"\s{1,4}to=[^\s<]{1,128}"
+    end = r"re:<\|(?:end|return|call)\|>"
+    return Family(
+        blocks=((header("analysis"), end),),
+        answers=((header("final"), end), (r"re:<\|start\|>\s{0,4}assistant\s{0,4}<\|message\|>", end)),
+        asides=((header("commentary"), end),),
+        calls=((header(r"\w{1,40}", channel_to=to), end), (header(r"\w{1,40}", role_to=to), end)),
+    )
+
+
+_THINK: Final = _tags("think")
 _TOOL_MARKERS: Final = ("<tool_call>", "<|tool_calls_section_begin|>", "<|tool_call>", "<|START_ACTION|>")
-_HARMONY: Final = Family(
-    blocks=((r"re:(?:<\|start\|>assistant)?\s*<\|channel\|>analysis\s*<\|message\|>", "re:<\\|end\\|>"),),
-    answers=((r"re:(?:<\|start\|>assistant)?\s*<\|channel\|>(?:final|commentary)\s*(?:<\|constrain\|>\w+)?<\|message\|>", r"re:<\|(?:return|end)\|>"),),
-)
+_THINKING_MODEL: Final = Family(_THINK, ends=_TOOL_MARKERS)
 
 FAMILIES: Final[dict[str, Family]] = {
-    "deepseek": Family(_tags("think"), ends=_TOOL_MARKERS),
-    "qwen": Family(_tags("think"), ends=_TOOL_MARKERS),
-    "glm": Family(_tags("think"), ends=_TOOL_MARKERS),
-    "kimi": Family((*_tags("think"), ("◁think▷", "◁/think▷")), ends=_TOOL_MARKERS),
-    "kimi-k3": Family((("<|open|>think<|sep|>", "<|close|>think<|sep|>"),), (("<|open|>response<|sep|>", "<|close|>response<|sep|>"),)),
-    "minimax": Family(_tags("think", "mm:think")),
-    "magistral": Family((("[THINK]", "[/THINK]"),)),
-    "gpt-oss": _HARMONY,
-    "gemma": Family((("re:<\\|channel>thought\\s*\n", "<channel|>"),), ends=("<|tool_call>",)),
-    "granite": Family((("re:Here(?:'s| is) my thought process:", "re:Here(?:'s| is) my response:"), *_tags("think")), _tags("response")),
-    "ernie": Family(_tags("think"), _tags("response")),
-    "seed": Family(_tags("seed:think")),
-    "hunyuan": Family(_tags("think"), _tags("answer")),
+    "deepseek": _THINKING_MODEL,
+    "qwen": _THINKING_MODEL,
+    "glm": _THINKING_MODEL,
+    "kimi": Family((*_THINK, ("◁think▷", "◁/think▷")), ends=_TOOL_MARKERS),
+    "kimi-k3": Family(
+        (("<|open|>think<|sep|>", "<|close|>think<|sep|>"),),
+        (("<|open|>response<|sep|>", "<|close|>response<|sep|>"),),
+    ),
+    "minimax": Family(_tags("think", "mm:think"), ends=_TOOL_MARKERS),
+    "magistral": Family((("[THINK]", "[/THINK]"),), ends=("[TOOL_CALLS]",)),
+    "gpt-oss": _harmony(),
+    "gemma": Family(((r"re:<\|channel>\s{0,4}thought", "<channel|>"),), ends=("<|tool_call>",)),
+    "granite": Family(
+        (("re:Here(?:['’]s| is) my thought process:", "re:Here(?:['’]s| is) my response:"), *_THINK), _tags("response")
+    ),
+    "ernie": Family(_THINK, _tags("response"), _TOOL_MARKERS),
+    "seed": Family(_tags("seed:think"), ends=("<seed:tool_call>",)),
+    "hunyuan": Family(_THINK, _tags("answer"), ("<tool_calls>",)),
     "cohere": Family(
         (("<|START_THINKING|>", "<|END_THINKING|>"),),
         (("<|START_RESPONSE|>", "<|END_RESPONSE|>"), ("<|START_TEXT|>", "<|END_TEXT|>")),
-        ("<|START_ACTION|>",),
+        ("<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>"),
     ),
     "apertus": Family((("<|inner_prefix|>", "<|inner_suffix|>"),)),
     "inkling": Family((("<|content_thinking|>", "<|end_message|>"),), (("<|content_text|>", "<|end_message|>"),)),
     "apriel": Family(_tags("thinking")),
     "claude": Family(_tags("thinking", "antThinking")),
-    "nemotron": Family(_tags("think")),
-    "olmo": Family(_tags("think")),
-    "phi": Family(_tags("think")),
+    "nemotron": _THINKING_MODEL,
+    "olmo": Family(_THINK),
+    "phi": Family(_THINK),
+    "step": _THINKING_MODEL,
+    "intern": _THINKING_MODEL,
+    "mimo": _THINKING_MODEL,
+    "holo": Family(_THINK),
+    "poolside": Family(_THINK),
     "prompted": Family(
         (
             *_tags("reasoning", "thought", "reflection", "analysis", "scratchpad", "antThinking", "thinking", "think"),
@@ -102,8 +183,8 @@ FAMILIES: Final[dict[str, Family]] = {
 }
 """Delimiters by family name."""
 
-# `auto` knows every delimiter that cannot be mistaken for the beginning of an answer: not Granite's prose, and not `<analysis>`, which
-# people ask for as a wrapper of the answer itself.
+# `auto` knows every delimiter that cannot be mistaken for the beginning of an answer: not Granite's prose, and not
+# `<analysis>`, which people ask for as a wrapper of the answer itself.
 _AUTO_SKIPS: Final = {"<analysis>"}
 
 
@@ -114,11 +195,17 @@ def _auto() -> Family:
         blocks=tuple(dict.fromkeys(pair for f in families for pair in f.blocks if pair[0] not in _AUTO_SKIPS)),
         answers=tuple(dict.fromkeys(pair for f in families for pair in f.answers)),
         ends=tuple(dict.fromkeys(end for f in families for end in f.ends)),
+        asides=tuple(dict.fromkeys(pair for f in families for pair in f.asides)),
+        calls=tuple(dict.fromkeys(pair for f in families for pair in f.calls)),
+        cautious=True,
     )
 
 
 def as_family(value: str | Pair | Family | Iterable[Pair] | None) -> Family | None:
-    """The delimiters that `value` names: `"auto"`, a family, `(opener, closer)`, several pairs, or None. Raises `UsageError`."""
+    """The delimiters that `value` names: `"auto"`, a family, `(opener, closer)`, several pairs, or None.
+
+    Raises `UsageError`.
+    """
     if value is None or isinstance(value, Family):
         return value
     if isinstance(value, str):
@@ -126,80 +213,114 @@ def as_family(value: str | Pair | Family | Iterable[Pair] | None) -> Family | No
             return _auto()
         if value in FAMILIES:
             return FAMILIES[value]
-        raise UsageError(f"unknown reasoning family {value!r}", expected=", ".join(("auto", *FAMILIES)), hint="Or pass (opener, closer).")
-    if not isinstance(value, Iterable):
-        raise UsageError(f"reasoning must be a family, delimiters or None, got {value!r}", expected='"auto" or ("<think>", "</think>")')
-    pairs = tuple(value)
-    if len(pairs) == 2 and all(isinstance(part, str) for part in pairs):
-        pairs = ((pairs[0], pairs[1]),)  # type: ignore[assignment]
-    for pair in pairs:
-        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(part, str) and part for part in pair)):
-            raise UsageError(f"reasoning delimiters are pairs of non-empty strings, got {pair!r}", expected='("<think>", "</think>")')
-    return Family(blocks=pairs)  # type: ignore[arg-type]
+        known = ", ".join(("auto", *FAMILIES))
+        raise UsageError(f"unknown reasoning family {value!r}", expected=known, hint="Or pass (opener, closer).")
+    example = '"auto" or ("<think>", "</think>")'
+    if not isinstance(cast("object", value), Iterable):
+        raise UsageError(f"reasoning must be a family, delimiters or None, got {value!r}", expected=example)
+    parts = tuple(cast("Iterable[Any]", value))
+    if len(parts) == 2 and all(isinstance(part, str) for part in parts):
+        parts = (parts,)
+    pairs = tuple(_checked(pair) for pair in parts)
+    if not pairs:
+        raise UsageError("reasoning has no delimiters", expected=example, hint="None looks for no reasoning.")
+    return Family(blocks=pairs)
+
+
+def _checked(pair: Any) -> Pair:
+    parts = tuple(cast("Iterable[Any]", pair)) if isinstance(pair, tuple | list) else ()
+    if len(parts) != 2 or not all(isinstance(part, str) and part.strip() for part in parts):
+        message = f"reasoning delimiters are pairs of non-empty strings, got {pair!r}"
+        raise UsageError(message, expected='("<think>", "</think>")')
+    import regex
+
+    for part in parts:
+        try:
+            empty = compile_delimiters((part,)).match("") is not None
+        except regex.error as error:
+            message = f"the reasoning delimiter {part!r} is no regular expression: {error}"
+            raise UsageError(message, hint="Without re: in front it is taken as it is written.") from None
+        if empty:
+            raise UsageError(f"the reasoning delimiter {part!r} matches the empty text", expected="some text")
+    return (parts[0], parts[1])
+
+
+_NOTHING: Final = "re:(?!)"
+_ATTRIBUTE: Final = r"""\s{1,8}[\w:.-]{1,40}\s?=\s?(?:"[^"<>]{0,100}"|'[^'<>]{0,100}'|[^\s"'<>]{1,100})"""
+
+
+def _is_special(delimiter: str) -> bool:
+    """Whether it is a special token of a chat template, which a model does not write by accident."""
+    return "<|" in delimiter or r"<\|" in delimiter
 
 
 def _source(delimiter: str) -> str:
-    import re
-
+    # Every repetition has a bound: what may become a delimiter is held back.
     if delimiter.startswith("re:"):
         return delimiter[3:]
-    if delimiter.startswith("</") and delimiter.endswith(">") and "|" not in delimiter:
-        return rf"<\s*/\s*{re.escape(delimiter[2:-1])}\s*>"
-    if delimiter.startswith("<") and delimiter.endswith(">") and "|" not in delimiter:
-        return rf"<\s*{re.escape(delimiter[1:-1])}(?:\s[^<>]{{0,200}})?>"
-    return re.escape(delimiter)
+    tag = re.fullmatch(r"<(/?)([^<>/|]+)>", delimiter)
+    if tag is None:
+        return re.escape(delimiter)
+    name = re.escape(tag[2])
+    if tag[1]:
+        return rf"<\s{{0,8}}/\s{{0,8}}{name}\s{{0,8}}>"
+    return rf"<\s{{0,8}}{name}(?:{_ATTRIBUTE}){{0,4}}\s{{0,8}}>"
 
 
-@lru_cache(maxsize=64)
-def _compile(delimiters: tuple[str, ...]) -> regex.Pattern[str]:
-    import regex
+@lru_cache(maxsize=256)
+def compile_delimiters(delimiters: tuple[str, ...]) -> regex.Pattern[str]:
+    """One pattern of them all: `which(match)` says which one it was."""
+    import regex  # not at the top: it takes longer to import than all of this, and plain answers do without
 
-    # One group per delimiter, so that a match says which one it was.
-    return regex.compile("|".join(f"({_source(one)})" for one in delimiters), regex.IGNORECASE)
+    # The names are ours, so that groups inside of a user's expression do not count.
+    groups = (f"(?P<_{index}>{_source(one)})" for index, one in enumerate(delimiters))
+    return regex.compile("|".join(groups), regex.IGNORECASE)
 
 
-SKIP: Final = 0
-THOUGHT: Final = 1
-ANSWER: Final = 2
-FIRST_THOUGHT: Final = 3
-Piece = tuple[int, str]
+def which(match: regex.Match[str]) -> int:
+    """The position of the delimiter that was found."""
+    found = match.groupdict()
+    return next(index for index in range(len(found)) if found[f"_{index}"] is not None)
+
 
 _BEFORE: Final = 0  # nothing but white space so far
 _INSIDE: Final = 1  # in a block
-_BETWEEN: Final = 2  # behind a block: white space, another block, or the answer
-_WRAPPED: Final = 3  # in an answer that has an opener: its closer is looked for
+_BETWEEN: Final = 2  # behind a block or another message: white space, the next one, or the answer
+_WRAPPED: Final = 3  # in a message with an opener: its closer is looked for
 _DONE: Final = 4  # in the answer: everything passes
 
-_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060"
-
-
-def _leading_space(text: str) -> int:
-    at = 0
-    while at < len(text) and (text[at].isspace() or text[at] in _INVISIBLE):
-        at += 1
-    return at
+_SPACE: Final = re.compile(r"[\s\ufeff\u200b\u200c\u200d\u2060]*")
+_TOKEN: Final = r"re:<\|[^<>|\s]{1,40}\|>"
+_WINDOW: Final = 512  # how far behind a closer is looked for what confirms it
 
 
 class Splitter:
-    """`feed(text)` gives pieces `(kind, text)`: `SKIP` for delimiters and white space round them, `THOUGHT` (`FIRST_THOUGHT` where a block
-    begins) and `ANSWER`; `close()` gives the rest.
+    """`feed(text)` gives pieces `(kind, text)`, `close()` the rest.
 
-    The texts of all pieces joined are the text that was fed. `done` says that everything from here on is the answer as it is.
+    The texts of all pieces joined are the text that was fed. `done` says that everything from here on is the answer as
+    it is.
     """
 
-    __slots__ = ("_buffer", "_closer", "_family", "_forced", "_held", "_state", "_thought", "blocks", "found")
+    __slots__ = (
+        "_at", "_buffer", "_closers", "_delimiters", "_family", "_forced", "_held", "_kind", "_opener", "_state",
+        "_thought", "blocks", "found",
+    )  # fmt: skip
 
     def __init__(self, family: Family | None, *, starts_inside: bool = False, held: int = 4096) -> None:
-        self._family = family
+        self._family = Family(()) if family is None else family
         self._held = held
         self._buffer = ""
-        self._closer: tuple[str, ...] = ()
+        self._at = 0  # how far the buffer was given out
+        self._opener = ""
+        self._closers: tuple[str, ...] = ()
+        self._delimiters: tuple[str, ...] = ()  # the closers, and what else ends the message that is open
+        self._kind = ANSWER  # of the message that is open
         self._forced = starts_inside and family is not None
         self._thought = False  # the block has text already
         self.blocks = 0
         """How many blocks were opened."""
         self.found = ""
-        """How the block ended, for diagnostics: `closed`, `unclosed`, `missing` (it was to be there and was not) or empty."""
+        """How the block ended, for diagnostics: `closed`, `unclosed`, `missing` (it was to be there and was not)."""
         self._state = _DONE if family is None else _BEFORE
 
     @property
@@ -227,155 +348,221 @@ class Splitter:
     def close(self) -> list[Piece]:
         """The pieces that were held back."""
         pieces = self._run(final=True)
-        if self._buffer:
-            # Inside a block only white space is left; before the answer an opener that never became whole.
-            blank = not self._buffer.strip()
-            kind = SKIP if self._state == _INSIDE or self._state == _BETWEEN and blank else ANSWER
-            pieces.append((kind, self._buffer))
+        if self._buffer:  # only white space can be left
+            pieces.append((ANSWER if self._state == _BEFORE else SKIP, self._buffer))
             self._buffer = ""
         if self._state == _INSIDE:
             self.found = "unclosed"
         return pieces
 
+    # Every method below either gives text out, changes the state, or leaves both as they are: then more text is needed.
+
     def _run(self, *, final: bool) -> list[Piece]:
         pieces: list[Piece] = []
-        state = -1
-        while state != self._state and self._buffer:
-            state = self._state
+        state = at = -1
+        while (state, at) != (self._state, self._at) and self._at < len(self._buffer):
+            state, at = self._state, self._at
             if state == _INSIDE:
                 self._inside(pieces, final)
             elif state == _WRAPPED:
                 self._wrapped(pieces, final)
             elif state == _DONE:
-                pieces.append((ANSWER, self._buffer))
-                self._buffer = ""
+                self._take(pieces, ANSWER, len(self._buffer))
             else:
                 self._outside(pieces, final)
+        self._buffer = self._buffer[self._at :]
+        self._at = 0
         return pieces
 
     def _take(self, pieces: list[Piece], kind: int, end: int) -> None:
-        if end:
-            pieces.append((kind, self._buffer[:end]))
-            self._buffer = self._buffer[end:]
+        if end > self._at:
+            pieces.append((kind, self._buffer[self._at : end]))
+            self._at = end
 
     def _outside(self, pieces: list[Piece], final: bool) -> None:
         """Before the answer: an opener, or the answer itself."""
         family = self._family
-        assert family is not None
-        start = _leading_space(self._buffer)
-        if start == len(self._buffer):
-            if start > self._held:
-                self._begin_answer(pieces, 0)
+        start = _space_end(self._buffer, self._at)
+        if start - self._at > self._held:
+            self._begin_answer(pieces, self._at)
             return
-        openers, answers = len(family.blocks), len(family.answers)
+        if start == len(self._buffer):
+            return
         match = None
         if family.may_begin(self._buffer[start]):
             match = family.pattern.match(self._buffer, start, partial=not final)
-        stray = match is not None and not match.partial and (match.lastindex or 1) > openers + answers
-        if stray and (self.blocks or self._forced):
+        if match is not None and match.end() - start > self._held:
             match = None
-        if match is None or (match.partial and len(self._buffer) - start > self._held):
-            if self._forced and not self._begins_document(start, final):
-                if self._begins_document(start, final) is None:
-                    return
-                self._forced_start(pieces, start)
-            else:
-                self._begin_answer(pieces, start)
+        if match is not None and match.partial:
             return
-        if match.partial:
+        kind, (opener, closer) = (ANSWER, ("", "")) if match is None else family.roles[which(match)]
+        if kind == SKIP and self._forced and not self.blocks:
+            match = None  # the closer that was to come: the block is empty
+        elif kind == ANSWER and family.cautious and self._state == _BEFORE and not _is_special(opener):
+            match = None
+        if match is not None:
+            self._open(pieces, kind, opener, closer, match.end())
             return
-        which = match.lastindex or 1
-        self._take(pieces, SKIP, match.end())
-        if which <= openers:
+        if final and self._state == _BETWEEN and self._is_cut_header(start):
+            self._take(pieces, SKIP, len(self._buffer))
+            return
+        document = self._begins_document(start, final)
+        if not self._forced or document:
+            self._begin_answer(pieces, start)
+        elif document is not None:
+            self._forced_start(pieces, start)
+
+    def _open(self, pieces: list[Piece], kind: int, opener: str, closer: str, end: int) -> None:
+        """A delimiter ends at `end`."""
+        self._take(pieces, CALL if kind == ARGUMENTS else SKIP, end)
+        if kind == SKIP:
+            # A closer with nothing before it: a server that dropped the opener, or a model that did not think.
+            self.found = self.found or "missing"
+            self._state = _BETWEEN
+            return
+        if self._forced and kind != THOUGHT:
+            self.found = "missing"
+        self._forced = False
+        self._opener = opener
+        self._closers = (closer,)
+        self._delimiters = (closer, *(self._family.ends if kind == THOUGHT else ()), *self._family.siblings(closer))
+        self._kind = FIRST_ASIDE if kind == ASIDE else kind
+        self._state = _INSIDE if kind == THOUGHT else _WRAPPED
+        if kind == THOUGHT:
             self.blocks += 1
             self._thought = False
-            self._forced = False
-            # Any block's closer ends the block: models mix them, and a family's own comes first.
-            self._closer = (family.blocks[which - 1][1],)
-            self._state = _INSIDE
-        elif which <= openers + answers:
-            self._closer = (family.answers[which - openers - 1][1],)
-            self._state = _WRAPPED
-            self._end_block()
-        else:
-            # A closer with nothing before it: a server that dropped the opener, or a model that did not think.
-            self.found = "missing"
-            self.blocks += 1
-            self._state = _BETWEEN
+
+    def _is_cut_header(self, start: int) -> bool:
+        """Whether the text ends in the header of a next message."""
+        if not self._buffer.startswith("<|", start):
+            return False
+        match = self._family.following.match(self._buffer, start, partial=True)
+        return match is not None and match.partial
 
     def _begins_document(self, start: int, final: bool) -> bool | None:
         """Whether the text begins like a JSON document; None where it is too early to say."""
         head = self._buffer[start : start + 3]
-        if head[0] in "{[":
-            return True
-        if head in ("```", "~~~"):
+        if head[0] in "{[" or head in ("```", "~~~"):
             return True
         return None if not final and head in ("`", "``", "~", "~~") else False
 
     def _forced_start(self, pieces: list[Piece], start: int) -> None:
-        family = self._family
-        assert family is not None
         self._take(pieces, SKIP, start)
         self.blocks += 1
         self._thought = False
-        self._closer = tuple(pair[1] for pair in family.blocks)
+        self._opener = ""
+        family = self._family
+        self._closers = tuple(dict.fromkeys(pair[1] for pair in family.blocks))
+        siblings = tuple(one for closer in self._closers for one in family.siblings(closer))
+        self._delimiters = (*self._closers, *family.ends, *siblings)
         self._state = _INSIDE
 
     def _begin_answer(self, pieces: list[Piece], start: int) -> None:
-        if self._forced and not self.blocks:
+        if self._forced:
             self.found = "missing"
         self._forced = False
-        if self.blocks:
+        if self._state == _BETWEEN:
             self._take(pieces, SKIP, start)
         self._state = _DONE
 
-    def _end_block(self) -> None:
-        if self.blocks and not self.found:
-            self.found = "closed"
+    def _find(self, final: bool) -> regex.Match[str] | None:
+        """The next of the delimiters, or its beginning at the end of the buffer."""
+        pattern = compile_delimiters(self._delimiters)
+        at = self._at
+        while True:
+            match = pattern.search(self._buffer, at, partial=not final)
+            if match is None or match.end() - match.start() <= self._held:
+                return match
+            at = match.start() + 1  # too long to be waited for, so it does not count where it came whole either
 
     def _inside(self, pieces: list[Piece], final: bool) -> None:
-        family = self._family
-        assert family is not None
-        if not self._thought:
-            space = _leading_space(self._buffer)
-            if space <= self._held:
-                if space == len(self._buffer):
-                    return
-                self._take(pieces, SKIP, space)
-        match = _compile((*self._closer, *family.ends)).search(self._buffer, partial=not final)
+        if not self._thought and not self._block_start(pieces, final):
+            return
+        match = self._find(final)
         stop = match.start() if match is not None else len(self._buffer)
-        text = self._buffer[:stop]
-        rest = text.rstrip()
-        ended = match is not None and not match.partial
-        if not ended and len(text) - len(rest) > self._held:
-            rest = text
-        if rest:
-            self._take(pieces, THOUGHT if self._thought else FIRST_THOUGHT, len(rest))
+        text = self._buffer[self._at : stop]
+        # White space waits for what follows it, up to a bound. What is beyond does not depend on how the text came.
+        space = (len(text) - len(text.rstrip())) % (self._held + 1)
+        if len(text) > space:
+            self._take(pieces, THOUGHT if self._thought else FIRST_THOUGHT, stop - space)
             self._thought = True
-            stop -= len(rest)
-        if ended:
-            assert match is not None
-            closer = (match.lastindex or 1) <= len(self._closer)
-            self._take(pieces, SKIP, stop + (len(match[0]) if closer else 0))
+        if match is not None and not match.partial:
+            self._take(pieces, SKIP, match.end() if which(match) < len(self._closers) else stop)
             self._forced = False
-            self._end_block()
-            self._state = _BETWEEN if closer else _DONE
+            self.found = self.found or "closed"
+            self._state = _BETWEEN
+
+    def _block_start(self, pieces: list[Piece], final: bool) -> bool:
+        """Drop white space at the start of a block, and an opener that came twice; False: more text is needed."""
+        while True:
+            start = _space_end(self._buffer, self._at)
+            if start - self._at > self._held:
+                return True
+            if start == len(self._buffer):
+                return False
+            self._take(pieces, SKIP, start)
+            again = None
+            if self._opener:
+                again = compile_delimiters((self._opener,)).match(self._buffer, start, partial=not final)
+            if again is None or again.end() - start > self._held:
+                return True
+            if again.partial:
+                return False
+            self._take(pieces, SKIP, again.end())
 
     def _wrapped(self, pieces: list[Piece], final: bool) -> None:
-        """In an answer with an opener. Its closer counts only at the end of the text: inside a string it is ordinary text."""
-        while self._buffer:
-            match = _compile(self._closer).search(self._buffer, partial=not final)
-            self._take(pieces, ANSWER, match.start() if match is not None else len(self._buffer))
+        """In a message with an opener. Its closer counts only where the text ends or the next message begins: inside a
+        string it is ordinary text.
+        """
+        while self._at < len(self._buffer):
+            match = self._find(final)
+            self._give(pieces, match.start() if match is not None else len(self._buffer))
             if match is None or match.partial:
                 return
-            length = len(match[0])
-            behind = self._buffer[length:].lstrip()
-            if not behind and len(self._buffer) - length <= self._held:
-                if final:
-                    self._take(pieces, SKIP, len(self._buffer))
+            end = self._at if which(match) else self._confirmed(match.end(), final)
+            if end is None:
                 return
-            # Special tokens behind the closer (the next channel, the end of the turn) are no answer either.
-            self._take(pieces, SKIP if behind.startswith("<|") else ANSWER, length)
+            if end >= 0:
+                if self._kind == ARGUMENTS:
+                    pieces.append((CALL_END, self._buffer[self._at : end]))
+                    self._at = end
+                self._take(pieces, SKIP, end)
+                self._state = _BETWEEN
+                return
+            self._give(pieces, match.end())
+
+    def _give(self, pieces: list[Piece], end: int) -> None:
+        """Give out text of the message that is open."""
+        if end > self._at:
+            self._take(pieces, self._kind, end)
+            if self._kind == FIRST_ASIDE:
+                self._kind = ASIDE
+
+    def _confirmed(self, at: int, final: bool) -> int | None:
+        """Where the next message begins, if a closer that ends at `at` is followed by one or by the end of the text.
+
+        -1: it is not, None: more text is needed. Special tokens in between are skipped.
+        """
+        window = self._buffer[at : at + _WINDOW]
+        whole = len(window) < _WINDOW
+        undecided = (len(self._buffer) if final else None) if whole else -1
+        token = compile_delimiters((_TOKEN,))
+        here = 0
+        while True:
+            here = _space_end(window, here)
+            if here == len(window):
+                return undecided
+            for pattern in (self._family.following, token):
+                match = pattern.match(window, here, partial=True)
+                if match is not None:
+                    break
+            else:
+                return -1
+            if match.partial:
+                return undecided
+            if pattern is not token:
+                return at + here
+            here = match.end()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -383,3 +570,18 @@ class Splitter:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
+
+
+_CALL_NAME: Final = re.compile(r"\bto=(?:functions\.)?([^\s<]+)")
+
+
+def call_name(header: str) -> str:
+    """The tool that a header (`CALL`) names; `functions.`, the namespace of the caller's own tools, is left out."""
+    match = _CALL_NAME.search(header)
+    return match[1] if match is not None else ""
+
+
+def _space_end(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match is not None  # it matches the empty text too
+    return match.end()

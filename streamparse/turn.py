@@ -36,7 +36,8 @@ from .implementation import restore_event
 from .limits import Limits
 from .parser import DEFAULT, Documents, NumberMode, StreamParser, SurrogateMode
 from .paths import PathStyle
-from .provider import Error, ProviderEvent, Raw, ReasoningDelta, RefusalDelta, Result, TextDelta
+from .provider import Error, ProviderEvent, Raw, ReasoningDelta, RefusalDelta, Result, TextDelta, ToolCallDelta
+from .reasoning import InlineCall
 from .response import CallState, Response, ResponseBuilder, ToolCall
 from .values import copy_value
 
@@ -239,6 +240,8 @@ class Turn:
         text = parser.take_text()
         if text:
             self._tell_text(text, out)
+        for piece in parser.take_tool_calls():
+            self._add_inline(piece, out)
         out += [ResultMessage("instant", event) for event in events]
         if parser.diagnostic_count > self._diagnostic_count:
             self._diagnostic_count = parser.diagnostic_count
@@ -279,6 +282,19 @@ class Turn:
         out.append(ResultMessage("reasoning_done", "".join(self._reasoning)))
 
     # ---- tool calls
+
+    def _add_inline(self, piece: InlineCall, out: Messages) -> None:
+        """A piece of a tool call that stood in the text is one like any other."""
+        event = ToolCallDelta(
+            key=f"inline-{piece.number}", name=piece.name, arguments=piece.arguments or None, done=piece.done
+        )
+        try:
+            call = self._builder.add(event)
+        except LimitExceeded as error:
+            self.error = self.error or error
+            return
+        if call is not None:
+            self._feed_call(call, self._builder.appended, out)
 
     def _feed_call(self, call: CallState, piece: str, out: Messages) -> None:
         if self._answer_tool is not None:
@@ -444,6 +460,8 @@ class Turn:
         self._take(parser, list(parsed.events), out)
         document.data, document.complete = parsed.data, parsed.complete
         document.incomplete, document.diagnostics = list(parsed.incomplete), list(parsed.diagnostics)
+        if self._builder.calls and not parsed.has_data and not parsed.text.strip():
+            return document  # the text held tool calls alone
         unclosed = any(remark.code == "unclosed_reasoning" for remark in parsed.diagnostics)
         document.wanted = parsed.has_data or unclosed or self._options.output is not None
         return document
