@@ -26,4 +26,6 @@ def pytest_report_header() -> list[str]:
     """Say which optional data this run can see."""
     suite = SHARED / "jsontestsuite" / "test_parsing"
     where = str(suite) if suite.is_dir() else f"not found ({suite}); only tests/data stands in for it"
-    return [f"JSONTestSuite: {where}", f"Hypothesis profile: {os.environ.get('HYPOTHESIS_PROFILE', 'ci')}"]
+    from clients.packages import header  # found by the path that is set above
+
+    return [f"JSONTestSuite: {where}", f"Hypothesis profile: {os.environ.get('HYPOTHESIS_PROFILE', 'ci')}", header()]

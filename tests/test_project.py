@@ -44,7 +44,7 @@ def test_dependency_group_equals_extra(project: dict[str, Any], group: str) -> N
 
 
 def test_extra_all_names_every_extra_for_users(project: dict[str, Any]) -> None:
-    extras = set(project["project"]["optional-dependencies"]) - {"all", "test", "dev"}
+    extras = set(project["project"]["optional-dependencies"]) - {"all", "test", "dev", "clients"}
     (every,) = project["project"]["optional-dependencies"]["all"]
     named = re.fullmatch(r"streamparse-llm\[(.+)\]", every)
     assert named is not None

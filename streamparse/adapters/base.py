@@ -274,6 +274,8 @@ class Adapter(ABC):
         body = get(error, "body", "details")
         response = get(error, "response")
         inner = (get(body, "error") if is_data(body) else None) or get(response, "Error")
+        # the provider's own words, where the SDK wraps them in its own
+        reason = text(inner, "message", "Message") or text(error, "message", "error") or str(error)
         details = {
             "type": type(error).__name__,
             "status_code": integer(error, "status_code", "code") or integer(response, "status_code"),
@@ -281,8 +283,7 @@ class Adapter(ABC):
             "body": plain(body),
         }
         return Error(
-            # the provider's own words, where the SDK wraps them in its own
-            reason=text(inner, "message", "Message") or text(error, "message", "error") or str(error) or type(error).__name__,
+            reason=reason or type(error).__name__,
             code=word(error, "code") or word(inner, "code", "type", "Code") or word(body, "code", "type"),
             details={name: value for name, value in details.items() if value is not None},
         )

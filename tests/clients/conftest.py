@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import ssl
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,3 +34,13 @@ def one_tls_context(monkeypatch: pytest.MonkeyPatch) -> None:
         return _TLS
 
     monkeypatch.setattr(ssl, "create_default_context", create)
+
+
+@pytest.fixture(scope="module")
+def no_leftovers() -> Iterator[None]:
+    """Some clients keep event loops and sockets until the garbage collector finds them: that warns here, not later."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asyncio.set_event_loop(None)
+        gc.collect()

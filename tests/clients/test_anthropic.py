@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import anthropic
+
 from clients.checks import ClientTests
 from clients.wire import ANTHROPIC, MODEL
-
-import anthropic
 
 PROMPT: Any = [{"role": "user", "content": "Triage order 1182."}]
 

@@ -11,7 +11,6 @@ from clients.packages import need
 from clients.replies import ANSWER
 from clients.server import playing
 from clients.wire import BEDROCK, BEDROCK_INVOKE, MODEL
-
 from streamparse import wrap
 
 boto3 = need("boto3")

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+
 from clients import wire
 from clients.checks import ClientTests
 from clients.packages import need
 from clients.replies import ANSWER
 from clients.server import Play
-
 from streamparse import ProviderError
 
 httpx = need("httpx")

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from clients.checks import ClientTests
 from clients.packages import need
 from clients.wire import MODEL, OPENAI_CHAT, RESPONSES
+from streamparse.response import Response
 
 need("langchain-core")
 langchain_openai = need("langchain-openai")
 
 
 class TestChat(ClientTests):
-    wire = OPENAI_CHAT
-    kinds: dict[str, Any] = {"stream_usage": True}
+    wire = replace(OPENAI_CHAT, reasoning=False)  # it drops reasoning that is not OpenAI's own
+    interruptible = False
+    kinds: ClassVar[dict[str, Any]] = {"stream_usage": True}
+
+    def check_head(self, response: Response) -> None:
+        """The id is LangChain's own, of its run: it does not tell the provider's."""
+        assert response.id is not None
+        assert response.id.startswith("lc_run-")
+        assert response.model in (MODEL, None if response.end_state == "cut" else MODEL)  # told at the end
 
     def model(self, url: str) -> Any:
         return langchain_openai.ChatOpenAI(
@@ -36,4 +45,8 @@ class TestChat(ClientTests):
 
 class TestResponses(TestChat):
     wire = RESPONSES
-    kinds: dict[str, Any] = {"use_responses_api": True}
+    kinds: ClassVar[dict[str, Any]] = {"use_responses_api": True}
+
+    def check_head(self, response: Response) -> None:
+        assert response.id == RESPONSES.id
+        assert response.model == (None if response.end_state == "cut" else MODEL)  # told at the end

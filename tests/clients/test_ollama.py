@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from support.bodies import Body
+
 from clients.checks import ClientTests
 from clients.packages import need
 from clients.wire import MODEL, OLLAMA, OLLAMA_GENERATE
-from support.bodies import Body
 
 ollama = need("ollama")
 

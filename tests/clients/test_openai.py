@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from clients.checks import ClientTests
-from clients.wire import MODEL, OPENAI_CHAT, RESPONSES
+import openai
 from support.bodies import Body
 
-import openai
+from clients.checks import ClientTests
+from clients.wire import MODEL, OPENAI_CHAT, RESPONSES
 
 PROMPT: Any = [{"role": "user", "content": "Triage order 1182."}]
 
