@@ -1,4 +1,4 @@
-"""Set-up of all tests: where helpers are found, and how hard Hypothesis works (`HYPOTHESIS_PROFILE=ci|thorough`)."""
+"""Set-up of all tests: where helpers are found, and how hard Hypothesis works (`HYPOTHESIS_PROFILE=quick|ci|thorough`)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ pytest.register_assert_rewrite("support")
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]  # how fast a machine is, is no property
 settings.register_profile("ci", max_examples=60, deadline=None, suppress_health_check=_SLOW, print_blob=True)
+settings.register_profile("quick", max_examples=12, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
