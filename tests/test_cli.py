@@ -496,7 +496,9 @@ def test_no_command_writes_escape_codes_of_the_model(command: str) -> None:
 def on_a_terminal(
     *arguments: str, width: int, height: int = 24, stop: float = 0, **environment: str
 ) -> tuple[int, str]:
-    """Exit status, and the bytes that the command writes to a terminal; with `stop`, Ctrl-C after so many seconds, while it thinks."""
+    """Exit status, and what the command writes to a terminal. With `stop`, Ctrl-C comes after so many seconds, but not
+    before the view says that the model thinks.
+    """
     import fcntl
     import pty
     import struct
