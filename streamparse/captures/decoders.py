@@ -61,10 +61,12 @@ class SSEDecoder(_Faults):
     A chunk is the JSON in the data of one event. `[DONE]` gives none. A name other than `message` becomes the chunk's
     `type` where it has none. Data that is no JSON is a fault, but under the name `error` it is the message of one. The
     line `error: {…}`, which is no field of the standard, is read as an error event: some servers send it. A last event
-    without its blank line counts where it is whole.
+    without its blank line counts where it is whole. Fields that are not known are skipped, as the standard wants it, but
+    a body that has no other ones is a fault.
     """
 
     _LINE = re.compile(r"\r\n|\r|\n")
+    _FIELDS = frozenset({"data", "event", "id", "retry", "error"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,6 +75,8 @@ class SSEDecoder(_Faults):
         self._at_start = True
         self._data: list[str] = []
         self._event = ""
+        self._first: str | None = None  # the first line that is no field, while there was no field yet
+        self._known = False  # whether there was one
 
     def feed(self, piece: str) -> list[Any]:
         """The chunks of the events that end in `piece`."""
@@ -108,6 +112,9 @@ class SSEDecoder(_Faults):
             self._line(rest, chunks)
         if self._fault is None and self._data:
             self._dispatch(chunks)
+        if self._fault is None and self._first is not None and not self._known:
+            self._fault = broken("a body that is no event stream", self._first)
+            raise self._fault
         if self._fault is not None:
             what = "the stream ended in the middle of an event" if rest else self._fault.message.partition(": ")[0]
             raise broken(what, rest or "\n".join(self._data))
@@ -121,6 +128,7 @@ class SSEDecoder(_Faults):
         value = value.removeprefix(" ")
         if not name and colon:
             return  # a comment
+        self._known = self._known or name in self._FIELDS
         if name == "data":
             self._data.append(value)
         elif name == "event":
@@ -128,9 +136,13 @@ class SSEDecoder(_Faults):
         elif name == "error":
             self._event = "error"
             self._data.append(value)
-        elif name not in ("id", "retry") and line.lstrip().startswith(("<", "{", "[")):
+        elif name in self._FIELDS:
+            return  # where to go on, and when to come back: of no use here
+        elif line.lstrip().startswith(("<", "{", "[")):
             # By the standard an unknown field is skipped; a page or a bare JSON error is no field.
             self._fault = broken("a line that is no part of an event stream", line)
+        elif self._first is None:
+            self._first = line
 
     def _dispatch(self, chunks: list[Any]) -> None:
         data, event = "\n".join(self._data), self._event

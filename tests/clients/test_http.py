@@ -68,15 +68,31 @@ class TestHttpx(ClientTests):
         assert "<!DOCTYPE html>" in str(seen.error)
         assert (seen.response.end_state, seen.events) == ("error", [])
 
+    @pytest.mark.parametrize("content_type", ["text/event-stream", "application/x-ndjson"])
+    @pytest.mark.parametrize("mode", ["sync", "async"])
+    def test_a_body_of_another_type_than_it_says(self, mode: str, content_type: str) -> None:
+        seen = self.read(mode, Play(body=wire.BEDROCK.body(ANSWER), content_type=content_type))
+        assert isinstance(seen.error, ProviderError)
+        assert "messageStart" in str(seen.error)  # the first line of what came
+        assert (seen.response.end_state, seen.response.text) == ("error", "")
+
+    @pytest.mark.parametrize("content_type", ["text/plain", "application/octet-stream", ""])
+    @pytest.mark.parametrize("mode", ["sync", "async"])
+    def test_a_type_that_says_nothing(self, mode: str, content_type: str) -> None:
+        for spoken in (wire.OPENAI_CHAT, wire.OLLAMA, wire.BEDROCK):
+            seen = self.read(mode, Play(body=spoken.body(ANSWER), content_type=content_type))
+            assert (seen.error, seen.response.text) == (None, ANSWER.text)
+
     @pytest.mark.parametrize("mode", ["sync", "async"])
     def test_half_a_frame_at_the_end(self, mode: str) -> None:
         body = self.wire.body(ANSWER)
         body = body[: len(body) // 2]
         assert not body.endswith(b"\n")
         seen = self.read(mode, Play(body=body))
+        assert isinstance(seen.error, ProviderError)
         assert ANSWER.text.startswith(seen.response.text)
-        assert seen.response.text
-        assert seen.response.end_state in ("cut", "error")
+        assert len(seen.response.text) > 50  # what came before it is kept
+        assert seen.response.end_state == "error"
 
 
 class TestHttpxResponse(TestHttpx):
