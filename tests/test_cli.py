@@ -317,6 +317,43 @@ def test_check_fits_long_lines_to_the_terminal(monkeypatch: pytest.MonkeyPatch) 
     assert source[caret.index("^") :].startswith("True")
 
 
+fragments = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"',
+        '"a"',
+        "1",
+        "tru",
+        "\\",
+        "\n",
+        "\r",
+        "```json\n",
+        "<think>",
+        "</think>",
+        "data: ",
+        "\x1b[2J",
+        "é",
+        "😀",
+    ]
+)
+
+
+@given(
+    st.lists(fragments, max_size=12).map("".join) | st.text(max_size=40), st.sampled_from(["llm", "json5", "strict"])
+)
+def test_any_input_ends_in_a_status_and_printable_text(text: str, dialect: str) -> None:
+    given = text.encode("utf-8", "replace")
+    for command in ("check", "events", "response", "watch"):
+        status, output = invoke(command, "--dialect", dialect, given=given)
+        assert status in (0, 1)
+        assert not CONTROL.search(output.replace("\n", "")), output
+
+
 # -- bad usage --------------------------------------------------------------------------------------------------------
 
 

@@ -26,4 +26,6 @@ def main() -> None:
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
     app(prog_name="streamparse")

@@ -59,8 +59,6 @@ def _main(  # pyright: ignore[reportUnusedFunction]  # typer calls it
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows the rest as escapes
-    # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
 
 
 @app.command()
