@@ -54,7 +54,7 @@ class Output:
     def validate(self, data: Any) -> Any:
         """The final object: what `TypeAdapter(spec).validate_python(data)` gives; for a `JsonSchema` the data itself.
 
-        Raises `SchemaError` (code `invalid_value`) with pydantic's error details in `errors`, whatever a validator raises.
+        Raises `SchemaError` (code `invalid_value`) with pydantic's details in `errors`, whatever a validator raises.
         """
         if self._adapter is None:
             errors = self.shape.check(data).errors
