@@ -3,6 +3,7 @@
 * The `python` blocks of a page run in order and share their names.
 * An `output` block directly below a `python` block is what that block prints.
 * A `python { .no-run }` block is not run; `NO_RUN` says how many each page may have.
+* A `python { .client }` block needs a client that may be missing: tests/clients/test_docs.py runs it.
 * The official clients talk to a server in this process, which plays one reply in the provider's own wire format.
 """
 
@@ -46,7 +47,11 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        return self.language == "python" and ".no-run" not in self.info
+        return self.language == "python" and not self.runs_elsewhere and ".no-run" not in self.info
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        return ".client" in self.info
 
 
 def blocks_of(markdown: str) -> list[Block]:
@@ -188,7 +193,7 @@ def test_every_block_is_one_that_is_checked(page: Path) -> None:
         assert block.language not in {"", "py", "python3", "pycon"}, f"{place}: fence Python code as `python`"
         if block.language == "output":
             assert before is not None, f"{place}: output of no block"
-            assert before.runs, f"{place}: output of a block that is not run"
+            assert before.runs or before.runs_elsewhere, f"{place}: output of a block that is not run"
             assert block.follows, f"{place}: output does not directly follow its block"
         before = block
 
@@ -198,7 +203,7 @@ def test_blocks_that_do_not_run_are_listed() -> None:
         name_of(page)
         for page in PAGES
         for block in blocks_of(page.read_text(encoding="utf-8"))
-        if block.language == "python" and not block.runs
+        if block.language == "python" and not block.runs and not block.runs_elsewhere
     )
     assert dict(found) == NO_RUN
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import ssl
 import warnings
 from collections.abc import Iterator
@@ -21,6 +22,13 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
+
+    def look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        assert host in ("127.0.0.1", "localhost", None), f"a client wants to talk to {host!r}"
+        return real(host, *args, **kwargs)
+
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
 
 _TLS = ssl.create_default_context()
