@@ -147,6 +147,9 @@ def beside(result: Result) -> str:
     for twin, ratio in result.get("whole", {}).items():
         most = 4 if twin == "compiled" else 40
         lines.append(f"* One feed of the whole of arr1m, {twin}: {number(ratio)} times `json.loads` (at most {most}).")
+    for kind, lines_of in result.get("around", {}).items():
+        slopes = ", ".join(f"{name.removeprefix('streamparse ')} {number(slope)}" for name, slope in lines_of.items())
+        lines.append(f"* Growth on {kind}, to 1 MB: {slopes}.")
     for name, got in result.get("memory", {}).items():
         twin, what = name.split(", ")
         above = (got["peak"] - got["tree"]) / 1e6

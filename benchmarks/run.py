@@ -16,7 +16,7 @@ from typing import Any
 from . import contenders as who
 from . import report
 from .measure import exponent, final_value, growth, measure, timed
-from .workloads import DEPTHS, RECORD_SIZES, STRING_SIZES, deep, documents, one_string, records
+from .workloads import AROUND, AROUND_SIZES, DEPTHS, RECORD_SIZES, STRING_SIZES, deep, documents, one_string, records
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
@@ -219,6 +219,15 @@ def main(arguments: list[str]) -> int:
         result["exponents"] = {
             kind: {name: exponent([(size, seconds) for size, seconds, _ in points]) for name, points in lines.items()}
             for kind, lines in result["growth"].items()
+        }
+        result["around"] = {
+            kind: {
+                name: exponent([(size, seconds) for size, seconds, _ in points])
+                for name, points in growth(
+                    list(who.twins(("llm",))), make, AROUND_SIZES if not chosen.quick else AROUND_SIZES[:3], **grown
+                ).items()
+            }
+            for kind, make in AROUND.items()
         }
         result["whole"] = whole_feed(packages, documents()["arr1m"], 3)
         result["memory"] = memory()

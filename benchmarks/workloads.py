@@ -118,6 +118,25 @@ def documents() -> dict[str, str]:
     }
 
 
+def prose(size: int) -> str:
+    """Text without any document: it has to be read to its end."""
+    rng = random.Random(SEED)
+    return ". ".join(words(rng, 12).capitalize() for _ in range(size // 80))[:size]
+
+
+def open_fence(size: int) -> str:
+    """A document in a fence that is never closed, with prose behind it."""
+    return '```json\n{"key": 1}\n' + prose(size - 20)
+
+
+def noise(size: int) -> str:
+    """Braces and brackets that open nothing."""
+    rng = random.Random(SEED)
+    return "".join(rng.choices(("{", "{x, ", "[1] ", "{{", "[", "} ", "it's ", "{name} "), k=size // 3))[:size]
+
+
+AROUND = {"prose without a document": prose, "a fence that never closes": open_fence, "noise of braces": noise}
+AROUND_SIZES = (4_000, 32_000, 256_000, 1_000_000)
 RECORD_SIZES = (500, 4_000, 32_000, 256_000, 1_000_000)
 STRING_SIZES = (500, 4_000, 32_000, 256_000, 1_000_000)
 DEPTHS = (16, 62, 250, 900)
