@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 from datetime import date
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import pydantic.dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 from support import schemas, splits
 from support.runner import check_events, joined, merge
 from support.values import is_json
@@ -394,6 +396,107 @@ class TestInvalid:
 
         schemas.stream(Outer, list('{"rows": [{"x": 12}, {"x": 34}]}'))
         assert calls == [12, 12, 34, 34, 2]
+
+    def test_no_field_is_checked_again_with_what_it_stands_in(self) -> None:
+        calls: list[Any] = []
+
+        def note(value: Any) -> Any:
+            calls.append(value)
+            return value
+
+        noted = Annotated[int, AfterValidator(note)]
+
+        class Inner(BaseModel):
+            x: noted
+            _private: int = 0
+
+            def model_post_init(self, context: Any) -> None:
+                self._private = self.x
+
+        class Root(RootModel[list[noted]]):
+            pass
+
+        @dataclasses.dataclass
+        class Plain:
+            x: noted
+
+        @pydantic.dataclasses.dataclass
+        class Own:
+            x: noted
+
+        class Outer(BaseModel):
+            model_config = ConfigDict(extra="allow")
+            a: Inner
+            b: Root
+            c: Plain
+            d: Own
+            e: dict[str, noted]
+            f: tuple[noted, ...]
+            g: noted | None
+            h: list[Inner]
+
+        data = {
+            "a": {"x": 1},
+            "b": [2],
+            "c": {"x": 3},
+            "d": {"x": 4},
+            "e": {"k": 5},
+            "f": [6],
+            "g": 7,
+            "h": [{"x": 8}],
+            "i": 9,
+        }
+        run = schemas.stream(Outer, list(json.dumps(data)))
+        assert calls == [1, 2, 3, 4, 5, 6, 7, 8]
+        made = run.stage.tree.value
+        assert made == Outer.model_validate(data)
+        assert made.a._private == 1
+        assert made.model_dump() == Outer.model_validate(data).model_dump()
+        assert made.model_fields_set == Outer.model_validate(data).model_fields_set
+        assert made.model_extra == {"i": 9}
+
+    def test_a_validator_behind_a_union_sees_every_alternative(self) -> None:
+        class Odd(BaseModel):
+            n: int | str | None
+            m: int | None = None
+
+            @field_validator("n", "m")
+            @classmethod
+            def odd(cls, value: Any) -> Any:
+                if value is None or not int(value) % 2:
+                    raise ValueError("even")
+                return value
+
+        run = schemas.stream(list[Odd], ['[{"n": 2}, {"n": "2"}, {"n": null}, {"n": 1, "m": 2}, {"n": 1, "m": 3}]'])
+        assert [invalid.path for invalid in run.invalid] == ["[0].n", "[1].n", "[2].n", "[3].m"]
+
+    def test_earlier_fields_are_there_where_extra_keys_are_kept(self) -> None:
+        seen: list[Any] = []
+
+        class Open(BaseModel):
+            model_config = ConfigDict(extra="allow")
+            a: int
+            b: list[int]
+
+            @field_validator("b")
+            @classmethod
+            def look(cls, value: Any, info: Any) -> Any:
+                seen.append(dict(info.data))
+                return value
+
+        run = schemas.stream(Open, ['{"b": [1], "c": 2, "a": 3}'])
+        assert seen == [{"a": 3}]
+        assert run.stage.tree.value == Open(a=3, b=[1], c=2)
+
+    def test_a_model_post_init_that_raises_is_told(self) -> None:
+        class Picky(BaseModel):
+            x: int
+
+            def model_post_init(self, context: Any) -> None:
+                raise ValueError("never")
+
+        run = schemas.stream(list[Picky], ['[{"x": 1}]'])
+        assert [(invalid.path, invalid.message) for invalid in run.invalid] == [("[0]", "Value error, never")]
 
     def test_earlier_fields_are_there_for_a_validator_whatever_the_order(self) -> None:
         class Range(BaseModel):

@@ -16,14 +16,13 @@ from __future__ import annotations
 import enum
 from typing import Any, cast
 
-from pydantic import ValidationError
-from pydantic_core import PydanticOmit, PydanticUndefined, PydanticUseDefault, SchemaValidator
+from pydantic_core import PydanticUndefined
 
+from .core_check import ANY, Chain, Core, CoreCheck, ModelCheck
 from .markers import ENSURE_KEY, HOLD_KEY, REQUIRED_KEY
 from .shape import (
     KINDS,
     Check,
-    Checked,
     Default,
     Items,
     Kind,
@@ -33,74 +32,11 @@ from .shape import (
     Shape,
     Tag,
     accept,
-    crash,
     is_array,
     is_object,
     kind_of,
     union,
 )
-
-Core = dict[str, Any]
-"""One node of a core schema."""
-
-_ANY: Core = {"type": "any"}
-
-
-class CoreCheck:
-    """Checks with the validator of one part of a core schema; it is built when it is first used."""
-
-    __slots__ = ("_assigning", "_config", "_definitions", "_schema", "_validator")
-
-    def __init__(self, schema: Core, config: Core | None, definitions: dict[str, Core] | None = None) -> None:
-        self._schema = schema
-        self._config = config
-        self._definitions = definitions
-        self._validator: SchemaValidator | None = None
-        self._assigning: SchemaValidator | None = None
-
-    def _build(self, schema: Core) -> SchemaValidator:
-        if self._definitions:
-            schema = {"type": "definitions", "schema": schema, "definitions": list(self._definitions.values())}
-        return SchemaValidator(schema, self._config)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-    def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
-        """The typed value or the errors, whatever the validators raise."""
-        try:
-            if context is None:
-                if self._validator is None:
-                    self._validator = self._build(self._schema)
-                return Checked(self._validator.validate_python(value))
-            # A validator that looks at `info.data` or `info.field_name` works inside a model only. Assigning one field
-            # of a bare set of fields gives it both, and runs nothing else.
-            name, earlier = context
-            if self._assigning is None:
-                field = {"type": "model-field", "schema": self._schema}
-                self._assigning = self._build({"type": "model-fields", "fields": {name: field}})
-            return Checked(cast("Any", self._assigning.validate_assignment(earlier, name, value))[0][name])
-        except ValidationError as error:
-            strip = 0 if context is None else 1
-            return Checked(
-                None, tuple({**details, "loc": details["loc"][strip:]} for details in error.errors(include_url=False))
-            )
-        except (PydanticUseDefault, PydanticOmit):
-            return Checked(None, (), True)
-        except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything; the stream goes on
-            return Checked(None, (crash(error, value),))
-
-
-class Chain:
-    """Checks one after the other, each on the value that the one before gave."""
-
-    __slots__ = ("_first", "_then")
-
-    def __init__(self, first: Check, then: Check) -> None:
-        self._first = first
-        self._then = then
-
-    def __call__(self, value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
-        """The last value or the first errors."""
-        checked = self._first(value, context)
-        return checked if checked.errors or checked.whole else self._then(checked.value, context)
 
 
 def shape_of(schema: Core) -> Shape:
@@ -206,7 +142,7 @@ class _Compiler:
             return self._tagged(schema, config)
         if kind == "function-after":
             inner = self.shape(schema["schema"], config)
-            return self._wrapped(inner, schema, {**_bare(schema), "schema": _ANY}, config)
+            return self._wrapped(inner, schema, CoreCheck({**_bare(schema), "schema": ANY}, config), config)
         if kind == "model":
             return self._model(schema, config)
         if kind == "dataclass":
@@ -272,19 +208,18 @@ class _Compiler:
             choices=frozenset(str(value) for value in values) if closed else None,
         )
 
-    def _wrapped(self, inner: Shape, schema: Core, shell: Core, config: Core | None) -> Shape:
-        """`inner` with one layer round it: `shell` is that layer alone, `schema` the layer with what is inside."""
-        whole = self._check(schema, config)
-        layer = CoreCheck(shell, config)
-        if inner.options:
-            options = tuple(
-                option.but(check=Chain(option.check, layer), compose=option.compose and Chain(option.compose, layer))
-                if not option.options
-                else self._wrapped(option, schema, shell, config)
-                for option in inner.options
-            )
-            return inner.but(options=options, check=whole)
-        return inner.but(check=whole, exact=None, compose=inner.compose and Chain(inner.compose, layer))
+    def _wrapped(self, inner: Shape, schema: Core, layer: Check, config: Core | None) -> Shape:
+        """`inner` with one layer round it: `layer` does that layer alone, `schema` is the layer with what is inside."""
+        options = tuple(
+            self._wrapped(option, schema, layer, config).but(check=Chain(option.check, layer))
+            for option in inner.options
+        )
+        return inner.but(
+            check=self._check(schema, config),
+            compose=inner.compose and Chain(inner.compose, layer),
+            exact=None,
+            options=options,
+        )
 
     def _tagged(self, schema: Core, config: Core | None) -> Shape:
         choices = {value: choice for value, choice in schema["choices"].items() if is_object(choice)}
@@ -314,7 +249,8 @@ class _Compiler:
             if schema.get("custom_init"):
                 shape = shape.but(check=self._check(schema, config), compose=None, exact=None)
             else:
-                shape = self._wrapped(shape, schema, {**_bare(schema), "schema": _ANY}, own)
+                layer = ModelCheck(schema["cls"], accept, schema.get("post_init"), root=True)
+                shape = self._wrapped(shape, schema, layer, own)
             return shape.but(roots=(*shape.roots, schema["cls"]), title=schema["cls"].__name__)
         return self._object(schema, inner, own, schema["cls"])
 
@@ -341,7 +277,13 @@ class _Compiler:
         if composable:
             bare = _without_children(fields)
             structure = CoreCheck(bare, own)
-            compose = CoreCheck({**_bare(schema), "schema": bare}, own) if schema is not fields else structure
+            if schema["type"] == "model":
+                compose = ModelCheck(schema["cls"], structure, schema.get("post_init"), root=False)
+            elif schema["type"] == "dataclass":
+                # A class with this mark is not taken from the validator that it has ready.
+                compose = CoreCheck({**_bare(schema), "schema": bare, "generic_origin": schema["cls"]}, own)
+            else:
+                compose = structure
         return Shape(
             title=title,
             kinds=kinds,
@@ -391,7 +333,7 @@ class _Compiler:
             kinds=frozenset({"object"}),
             plain=frozenset({"object"}),
             check=self._check(schema, config),
-            compose=CoreCheck({**_bare(schema), "values_schema": _ANY}, config),
+            compose=CoreCheck({**_bare(schema), "values_schema": ANY}, config),
             members=Lazy(lambda: Members(extra=self.shape(values, config) if values else None)),
         )
 
@@ -411,7 +353,7 @@ class _Compiler:
             )
 
         open_ended = is_array(inner) and variadic is not None and variadic < len(inner) - 1
-        bare: Core = {**_bare(schema), "items_schema": [_ANY for _ in inner] if is_array(inner) else _ANY}
+        bare: Core = {**_bare(schema), "items_schema": [ANY for _ in inner] if is_array(inner) else ANY}
         return Shape(
             title=schema["type"],
             kinds=frozenset({"array"}),
@@ -478,7 +420,7 @@ def _without_children(fields: Core) -> Core:
 
     def emptied(field: Core) -> Core:
         schema = field["schema"]
-        return {**field, "schema": {**_bare(schema), "schema": _ANY} if schema["type"] == "default" else _ANY}
+        return {**field, "schema": {**_bare(schema), "schema": ANY} if schema["type"] == "default" else ANY}
 
     listed = fields["fields"]
     bare = _bare(fields)
@@ -486,7 +428,7 @@ def _without_children(fields: Core) -> Core:
         {name: emptied(field) for name, field in listed.items()} if is_object(listed) else [emptied(f) for f in listed]
     )
     if bare.get("extras_schema"):
-        bare["extras_schema"] = _ANY
+        bare["extras_schema"] = ANY
     bare.pop("computed_fields", None)
     return bare
 
