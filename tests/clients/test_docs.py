@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -53,14 +54,13 @@ def point(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Let every client find a server that plays a wire format."""
     with ExitStack() as stack:
 
-        def to(spoken: wire.Wire) -> None:
+        def to(package: str, spoken: wire.Wire) -> None:
             play = Play(body=spoken.body(REPLY), content_type=spoken.content_type)
             url = stack.enter_context(playing(play)).url
             addresses = {
                 "OPENAI_BASE_URL": f"{url}/v1",
                 "ANTHROPIC_BASE_URL": url,
                 "GOOGLE_GEMINI_BASE_URL": url,
-                "CO_API_URL": url,
                 "OLLAMA_HOST": url,
                 "GROQ_BASE_URL": url,
                 "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
@@ -72,7 +72,10 @@ def point(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             secrets |= {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
             for name, value in (addresses | secrets).items():
                 monkeypatch.setenv(name, value)
-            if version("mistralai"):  # it has no variable for its address
+            if package == "cohere":  # it reads its variable only once, when it is imported
+                cohere = _module("cohere")
+                monkeypatch.setattr(cohere, "ClientV2", partial(cohere.ClientV2, base_url=url))
+            if package == "mistralai":  # it has no variable for its address
                 for name in ("mistralai.client.sdkconfiguration", "mistralai.sdkconfiguration"):
                     if (module := _module(name)) is not None:
                         for region in module.SERVERS:
@@ -83,7 +86,7 @@ def point(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def _module(name: str) -> Any:
     try:
-        return __import__(name, fromlist=["SERVERS"])
+        return __import__(name, fromlist=["_"])
     except ImportError:
         return None
 
@@ -105,7 +108,7 @@ def test_page(name: str, point: Any, capsys: pytest.CaptureFixture[str], monkeyp
     for block, after in blocks:
         wanted = next((other for mark, other in OTHERS.items() if mark in block.info), spoken)
         if wanted is not playing_now:
-            point(wanted)
+            point(package, wanted)
             module.__dict__.pop("client", None)
             playing_now = wanted
             if wanted is not spoken:
