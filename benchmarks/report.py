@@ -221,7 +221,7 @@ def malformed_table(result: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------------------------------------------------- plots
 
 INK, GRID, OURS, OTHERS = "#3b4252", "#d8dee9", "#c0392b", "#7f8c9b"
-WIDTH, HEIGHT = 760, 440
+WIDTH, HEIGHT = 820, 520
 
 
 def plot_growth(result: Result) -> str:
@@ -233,7 +233,7 @@ def plot_growth(result: Result) -> str:
     }
     if not lines:
         return ""
-    left, right, top, bottom = 60, 250, 50, 40
+    left, right, top, bottom = 80, 270, 50, 40
     low = math.log10(min(micro for points in lines.values() for _, micro in points)) - 0.1
     high = math.log10(max(micro for points in lines.values() for _, micro in points)) + 0.1
     start = math.log10(min(size for points in lines.values() for size, _ in points))
@@ -250,11 +250,11 @@ def plot_growth(result: Result) -> str:
         out.append(
             f'<line x1="{left}" x2="{WIDTH - right}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" stroke="{GRID}"/>'
         )
-        out.append(f'<text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">{10**power:g} µs</text>')
+        out.append(f'<text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">{10**power:,.6g} µs</text>')
     for size, label in ((500, "500 B"), (4_000, "4 KB"), (32_000, "32 KB"), (256_000, "256 KB"), (1_000_000, "1 MB")):
         if math.log10(size) <= stop + 0.01:
             out.append(f'<text x="{x(max(size, 10**start)):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{label}</text>')
-    labels: list[tuple[float, str, str]] = []
+    labels: list[tuple[float, float, str, str]] = []
     for name, points in lines.items():
         ours = name.startswith("streamparse")
         colour, width = (OURS, 2.5) if ours else (OTHERS, 1.2)
@@ -263,13 +263,27 @@ def plot_growth(result: Result) -> str:
         out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="{width}"{dash} points="{path}"/>')
         last = points[-1]
         out.append(f'<circle cx="{x(last[0]):.1f}" cy="{y(last[1]):.1f}" r="2.5" fill="{colour}"/>')
-        labels.append((y(last[1]), name, colour))
-    at = top - 12.0
-    for height, name, colour in sorted(labels):
-        at = max(at + 13, height)
+        labels.append((y(last[1]), x(last[0]), name, colour))
+    for (height, end, name, colour), at in zip(
+        sorted(labels), spread([one[0] for one in sorted(labels)], top), strict=True
+    ):
         short = name.replace(", re-parse at each delta", "").replace("J: ", "").replace(", re-parse", "")
-        out.append(f'<text x="{WIDTH - right + 10}" y="{at + 4:.1f}" fill="{colour}">{escape(short)}</text>')
+        edge = WIDTH - right
+        out.append(f'<path d="M{end:.1f},{height:.1f} H{edge:.1f} L{edge + 14},{at:.1f}" fill="none" stroke="{GRID}"/>')
+        out.append(f'<text x="{edge + 18}" y="{at + 4:.1f}" fill="{colour}">{escape(short)}</text>')
     return "\n".join([*out, "</svg>\n"])
+
+
+def spread(heights: list[float], top: float, step: float = 13.0) -> list[float]:
+    """Sorted heights moved apart so that labels there do not cover one another, and none leaves the picture."""
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + step if places else top))
+    limit = HEIGHT - 8.0
+    for index in range(len(places) - 1, -1, -1):
+        places[index] = min(places[index], limit)
+        limit = places[index] - step
+    return places
 
 
 def plot_per_delta(result: Result, text: str = "nested4k") -> str:

@@ -132,7 +132,7 @@ def open_fence(size: int) -> str:
 def noise(size: int) -> str:
     """Braces and brackets that open nothing."""
     rng = random.Random(SEED)
-    return "".join(rng.choices(("{", "{x, ", "[1] ", "{{", "[", "} ", "it's ", "{name} "), k=size // 3))[:size]
+    return "".join(rng.choices(("{ ", "{x, y} ", "[1] ", "{ {", "} ", "it's ", "{name} "), k=size // 3))[:size]
 
 
 AROUND = {"prose without a document": prose, "a fence that never closes": open_fence, "noise of braces": noise}
