@@ -302,8 +302,8 @@ class Splitter:
     """
 
     __slots__ = (
-        "_at", "_buffer", "_closers", "_delimiters", "_family", "_forced", "_held", "_kind", "_opener", "_state",
-        "_thought", "blocks", "found",
+        "_at", "_buffer", "_closers", "_confirming", "_delimiters", "_family", "_forced", "_held", "_kind", "_opener",
+        "_searched", "_state", "_thought", "blocks", "found",
     )  # fmt: skip
 
     def __init__(self, family: Family | None, *, starts_inside: bool = False, held: int = 4096) -> None:
@@ -311,6 +311,8 @@ class Splitter:
         self._held = held
         self._buffer = ""
         self._at = 0  # how far the buffer was given out
+        self._searched = 0  # how far no delimiter begins
+        self._confirming = 0  # how far behind a closer that waits there is nothing but white space and special tokens
         self._opener = ""
         self._closers: tuple[str, ...] = ()
         self._delimiters: tuple[str, ...] = ()  # the closers, and what else ends the message that is open
@@ -371,6 +373,7 @@ class Splitter:
             else:
                 self._outside(pieces, final)
         self._buffer = self._buffer[self._at :]
+        self._searched = max(self._searched - self._at, 0)
         self._at = 0
         return pieces
 
@@ -468,10 +471,11 @@ class Splitter:
     def _find(self, final: bool) -> regex.Match[str] | None:
         """The next of the delimiters, or its beginning at the end of the buffer."""
         pattern = compile_delimiters(self._delimiters)
-        at = self._at
+        at = max(self._at, self._searched)
         while True:
             match = pattern.search(self._buffer, at, partial=not final)
             if match is None or match.end() - match.start() <= self._held:
+                self._searched = len(self._buffer) if match is None else match.start()
                 return match
             at = match.start() + 1  # too long to be waited for, so it does not count where it came whole either
 
@@ -519,17 +523,17 @@ class Splitter:
             self._give(pieces, match.start() if match is not None else len(self._buffer))
             if match is None or match.partial:
                 return
-            end = self._at if which(match) else self._confirmed(match.end(), final)
-            if end is None:
+            ends, end = (True, self._at) if which(match) else self._confirmed(match.end(), final)
+            if ends is None:
                 return
-            if end >= 0:
+            if ends:
                 if self._kind == ARGUMENTS:
                     pieces.append((CALL_END, self._buffer[self._at : end]))
                     self._at = end
                 self._take(pieces, SKIP, end)
                 self._state = _BETWEEN
                 return
-            self._give(pieces, match.end())
+            self._give(pieces, end)
 
     def _give(self, pieces: list[Piece], end: int) -> None:
         """Give out text of the message that is open."""
@@ -538,30 +542,32 @@ class Splitter:
             if self._kind == FIRST_ASIDE:
                 self._kind = ASIDE
 
-    def _confirmed(self, at: int, final: bool) -> int | None:
-        """Where the next message begins, if a closer that ends at `at` is followed by one or by the end of the text.
+    def _confirmed(self, at: int, final: bool) -> tuple[bool | None, int]:
+        """Whether a closer that ends at `at` is followed by the next message or the end of the text, which makes it
+        one; None: more text is needed. And where that is, or how far there is none.
 
-        -1: it is not, None: more text is needed. Special tokens in between are skipped.
+        Special tokens in between are skipped.
         """
         window = self._buffer[at : at + _WINDOW]
-        whole = len(window) < _WINDOW
-        undecided = (len(self._buffer) if final else None) if whole else -1
+        undecided = (True if final else None) if len(window) < _WINDOW else False
         token = compile_delimiters((_TOKEN,))
-        here = 0
+        here, self._confirming = self._confirming, 0
         while True:
             here = _space_end(window, here)
             if here == len(window):
-                return undecided
+                self._confirming = 0 if undecided is not None else here
+                return undecided, at + here
             for pattern in (self._family.following, token):
                 match = pattern.match(window, here, partial=True)
                 if match is not None:
                     break
             else:
-                return -1
+                return False, at + here
             if match.partial:
-                return undecided
+                self._confirming = 0 if undecided is not None else here
+                return undecided, at + (len(window) if undecided else here)
             if pattern is not token:
-                return at + here
+                return True, at + here
             here = match.end()
 
     def __getstate__(self) -> dict[str, Any]:
