@@ -34,13 +34,13 @@ app = typer.Typer(
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help="A recorded stream or plain text; - is standard input.")]
 _Output = Annotated[
-    str | None, typer.Option(metavar="SCHEMA", help="What the answer is to be: a JSON Schema file, or module:Model.")
+    str, typer.Option(metavar="SCHEMA", help="What the answer is to be: a JSON Schema file, or module:Model.")
 ]
 _Dialect = Annotated[str, typer.Option(help="What is tolerated: llm, json5 or strict.")]
 _Reasoning = Annotated[str, typer.Option(help='Reasoning block: auto, none, a model family, or "OPENER CLOSER".')]
 _Documents = Annotated[str, typer.Option(help="Which of several documents counts: first, last or all.")]
-_Adapter = Annotated[str | None, typer.Option(help="The shape of the stream (openai, anthropic, ...), if not found.")]
-_Format = Annotated[str | None, typer.Option("--format", help="The format of the file (sse, text, ...), if not found.")]
+_Adapter = Annotated[str, typer.Option(help="The shape of the stream (openai, anthropic, ...), if not found.")]
+_Format = Annotated[str, typer.Option("--format", help="The format of the file (sse, text, ...), if not found.")]
 _Speed = Annotated[float, typer.Option(min=0, help="1 is about as fast as a model writes, 0 as fast as possible.")]
 
 
@@ -83,19 +83,19 @@ def demo(
 def events(
     file: _File = "-",
     type_: Annotated[str, typer.Option("--type", help=f"One of: {', '.join(TYPES)}.")] = "instant",
-    path: Annotated[list[str] | None, typer.Option(help="Only these fields: 'tips[*].text'; may be repeated.")] = None,
-    output: _Output = None,
+    path: Annotated[list[str], typer.Option(help="Only these fields: 'tips[*].text'; may be repeated.")] = [],  # noqa: B006  # typer reads it
+    output: _Output = "",
     dialect: _Dialect = "llm",
     reasoning: _Reasoning = "",
     documents: _Documents = "first",
-    adapter: _Adapter = None,
-    format_: _Format = None,
+    adapter: _Adapter = "",
+    format_: _Format = "",
 ) -> None:
     """Write the events as NDJSON, each as soon as it is known."""
     with quiet_end():
         result = _open(file, format_, adapter, 0, output, dialect, reasoning, documents)
         with usage_errors():
-            items = result.get_generator(cast("Any", type_), paths=path)
+            items = result.get_generator(cast("Any", type_), paths=path or None)
         named = type_ in ("specific", "all")
         for item in _until_error(items):
             write_line(to_json({"event": item[0], "data": item[1]} if named else item))
@@ -105,12 +105,12 @@ def events(
 @app.command()
 def response(
     file: _File = "-",
-    output: _Output = None,
+    output: _Output = "",
     dialect: _Dialect = "llm",
     reasoning: _Reasoning = "",
     documents: _Documents = "first",
-    adapter: _Adapter = None,
-    format_: _Format = None,
+    adapter: _Adapter = "",
+    format_: _Format = "",
 ) -> None:
     """Write the whole Response as JSON, also of a stream that failed."""
     with quiet_end():
@@ -126,39 +126,39 @@ def response(
 def watch(
     file: _File = "-",
     speed: _Speed = 0,
-    output: _Output = None,
+    output: _Output = "",
     dialect: _Dialect = "llm",
     reasoning: _Reasoning = "",
     documents: _Documents = "first",
-    adapter: _Adapter = None,
-    format_: _Format = None,
+    adapter: _Adapter = "",
+    format_: _Format = "",
 ) -> None:
     """Show a stream as a tree that grows; in a pipe as one line for each field."""
     with quiet_end():
-        recording = Recording(file, format=format_)
+        recording = Recording(file, format=format_ or None)
         _show(recording, _wrap(recording, adapter, speed, output, dialect, reasoning, documents))
 
 
 @app.command()
 def check(
     file: _File = "-",
-    output: _Output = None,
+    output: _Output = "",
     dialect: _Dialect = "llm",
     reasoning: _Reasoning = "",
     documents: _Documents = "first",
-    adapter: _Adapter = None,
-    format_: _Format = None,
+    adapter: _Adapter = "",
+    format_: _Format = "",
 ) -> None:
     """Say what had to be tolerated and what is wrong, with the line and a caret.
 
     Exit status: 0 the document is complete; 1 it is not, or there is an error; 2 the command cannot be run like this.
     """
     with quiet_end():
-        recording = Recording(file, format=format_)
+        recording = Recording(file, format=format_ or None)
         result = _wrap(recording, adapter, 0, output, dialect, reasoning, documents)
         report = checking.Report(recording.name)
         error = report.read(result.get_generator("all"))
-        raise typer.Exit(report.show(result, error, has_output=output is not None))
+        raise typer.Exit(report.show(result, error, has_output=output != ""))
 
 
 @app.command(hidden=not HAS_WEB)
@@ -182,22 +182,22 @@ def _serve(**options: Any) -> None:
         command.serve(**options)
 
 
-def _open(file: str, format_: str | None, adapter: str | None, speed: float, *options: Any) -> StreamResult[Any]:
-    return _wrap(Recording(file, format=format_), adapter, speed, *options)
+def _open(file: str, format_: str, adapter: str, speed: float, *options: Any) -> StreamResult[Any]:
+    return _wrap(Recording(file, format=format_ or None), adapter, speed, *options)
 
 
 def _wrap(
     recording: Recording,
-    adapter: str | None,
+    adapter: str,
     speed: float,
-    output: str | None,
+    output: str,
     dialect: str,
     reasoning: str,
     documents: str,
 ) -> StreamResult[Any]:
     with usage_errors():
-        options = parser_options(output=output, dialect=dialect, reasoning=reasoning, documents=documents)
-        return recording.wrap(adapter=adapter, speed=speed, **options)
+        options = parser_options(output=output or None, dialect=dialect, reasoning=reasoning, documents=documents)
+        return recording.wrap(adapter=adapter or None, speed=speed, **options)
 
 
 def _until_error(items: Iterator[Any]) -> Iterator[Any]:
