@@ -76,15 +76,15 @@ class Chain:
 class ModelCheck:
     """Makes an instance of a pydantic model from its typed fields, and runs nothing but its `model_post_init`.
 
-    pydantic's own validator for a model cannot be had without those of its fields: where the class has one ready, that is
-    taken whatever the schema says. So the steps behind the fields are taken here. `fields` gives what pydantic's validator
-    for a set of fields gives (values, extra values, names that were given), or for a root model the root itself.
+    pydantic's own validator for a model cannot be had without those of its fields: where the class has one ready, that
+    is taken whatever the schema says. So the steps behind the fields are taken here. `fields` gives what pydantic's
+    validator for a set of fields gives (values, extra values, names that were given), or for a root model the root.
     """
 
     __slots__ = ("_fields", "_model", "_post_init", "_root")
 
     def __init__(self, model: type, fields: Check, post_init: str | None, *, root: bool) -> None:
-        self._model = model
+        self._model: Any = model
         self._fields = fields
         self._root = root
         self._post_init: Check | None = None
