@@ -23,14 +23,31 @@ from .paths import PathPattern, format_path, parse_path
 from .values import NumberLexeme
 
 if TYPE_CHECKING:
-    from .response import Response
-    from .result import StreamResult, wrap
-    from .schema import JsonSchema
+    from .response import EventCoverage, Message, Response, ToolCall, Usage
+    from .result import StreamResult, Verdict, split_choices, wrap
+    from .schema import Hold, Invalid, ItemsReader, JsonSchema, Partial, PartialBuilder, Required, describe, partial_of
 
 __version__ = "0.1.0"
 
 # What needs pydantic is imported when it is asked for, so that the parser alone starts fast.
-_LATER = {"JsonSchema": "schema", "Response": "response", "StreamResult": "result", "wrap": "result"}
+_LATER = {
+    **dict.fromkeys(("EventCoverage", "Message", "Response", "ToolCall", "Usage"), "response"),
+    **dict.fromkeys(("StreamResult", "Verdict", "split_choices", "wrap"), "result"),
+    **dict.fromkeys(
+        (
+            "Hold",
+            "Invalid",
+            "ItemsReader",
+            "JsonSchema",
+            "Partial",
+            "PartialBuilder",
+            "Required",
+            "describe",
+            "partial_of",
+        ),
+        "schema",
+    ),
+}
 
 __all__ = [
     "IMPLEMENTATION",
@@ -39,15 +56,23 @@ __all__ = [
     "STRICT",
     "Diagnostic",
     "Dialect",
+    "EventCoverage",
+    "Hold",
     "IncompleteJSONError",
+    "Invalid",
+    "ItemsReader",
     "JSONSyntaxError",
     "JsonSchema",
     "LimitExceeded",
     "Limits",
+    "Message",
     "NumberLexeme",
     "Parsed",
+    "Partial",
+    "PartialBuilder",
     "PathPattern",
     "ProviderError",
+    "Required",
     "Response",
     "ResultMessage",
     "SchemaError",
@@ -56,20 +81,27 @@ __all__ = [
     "StreamParser",
     "StreamResult",
     "StreamingData",
+    "ToolCall",
+    "Usage",
     "UsageError",
+    "Verdict",
     "__version__",
+    "describe",
     "format_path",
     "parse_path",
+    "partial_of",
+    "split_choices",
     "wrap",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        from importlib import import_module
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Bytes to text: incremental UTF-8, cut at any byte.
 
-Bytes that are no UTF-8 become a lone low surrogate (as in PEP 383), so that the stage that knows the place can say what it means: an error in
-the strict dialect, U+FFFD with a diagnostic elsewhere. Halves of a surrogate pair that arrive in two `str` chunks are joined here.
+Bytes that are no UTF-8 become a lone low surrogate (as in PEP 383), so that the stage that knows the place can say what
+it means: an error in the strict dialect, U+FFFD with a diagnostic elsewhere. Halves of a surrogate pair that arrive in
+two `str` chunks are joined here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ codecs.register_error(_HANDLER, _keep_invalid)
 
 
 class Decoder:
-    """`feed(chunk)` gives the text of a `str`, `bytes`, `bytearray` or `memoryview` chunk; `close()` what was held back (3 bytes at most)."""
+    """`feed(chunk)` gives the text of a `str`, `bytes`, `bytearray` or `memoryview` chunk.
+
+    `close()` gives what was held back: three bytes at most, or half a surrogate pair.
+    """
 
     __slots__ = ("_bytes", "_half")
 
@@ -40,20 +44,20 @@ class Decoder:
         """True when nothing is held back, so that `str` chunks without surrogates may go past the decoder."""
         return self._bytes is None and not self._half
 
-    def feed(self, chunk: Any) -> str:
-        """The text of `chunk` as far as it is whole. Raises `UsageError` for anything that is neither text nor bytes."""
+    def feed(self, chunk: object) -> str:
+        """The text of `chunk` as far as it is whole. Raises `UsageError` for what is neither text nor bytes."""
         if isinstance(chunk, str):
             text = self._rest() + str(chunk) if self._bytes is not None else str(chunk)
         elif isinstance(chunk, (bytes, bytearray, memoryview)):
             if self._bytes is None:
                 self._bytes = codecs.getincrementaldecoder("utf-8")(_HANDLER)
-            text = self._bytes.decode(bytes(chunk))
-            return text
+            return self._bytes.decode(bytes(chunk))  # pyright: ignore[reportUnknownArgumentType]  # whatever its format
         else:
             raise UsageError(
                 f"feed() takes one piece of text, got {type(chunk).__name__}: {_short(chunk)}",
                 expected="str or bytes",
-                hint="Pass the chunks one by one; take the text out of an SDK's chunk, or give the stream to streamparse.wrap().",
+                hint="Pass the chunks one by one; take the text out of an SDK's chunk, or give the stream to "
+                "streamparse.wrap().",
             )
         if text.isascii() and not self._half:
             return text

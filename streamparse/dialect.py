@@ -1,7 +1,7 @@
 """Dialect: what is tolerated beyond RFC 8259.
 
-A dialect is a set of tolerances, each named by the code of the diagnostic that it leaves. `STRICT` has none, `JSON5` those of json5.org,
-`LLM` all that language models have been seen to need.
+A dialect is a set of tolerances, each named by the code of the diagnostic that it leaves. `STRICT` has none, `JSON5`
+those of json5.org, `LLM` all that language models have been seen to need.
 """
 
 from __future__ import annotations
@@ -63,15 +63,17 @@ _LLM = frozenset(
 _NAMED: dict[str, frozenset[str]] = {"strict": frozenset(), "json5": _JSON5, "llm": _LLM}
 
 TOLERANCES: frozenset[str] = _LLM
-"""Every tolerance there is. Most are diagnostic codes; the others: `around` (text, fences and wrappers round the document),
-`raw_line_end` (CR and LF inside strings), `loose_key` (unquoted keys that are no identifiers), `loose_number` (`007`, `1_000`),
-`shell_comment` (`#`), `wide_space` (white space beyond JSON's four)."""
+"""Every tolerance there is. Most are diagnostic codes; the others: `around` (text, fences and wrappers round the
+document), `raw_line_end` (CR and LF inside strings), `loose_key` (unquoted keys that are no identifiers),
+`loose_number` (`007`, `1_000`), `shell_comment` (`#`), `wide_space` (white space beyond JSON's four).
+"""
 
 
 class Dialect:
     """A set of tolerances: `Dialect("llm", except_={"unquoted_string"})`, `Dialect("strict", also={"trailing_comma"})`.
 
-    `name` is the dialect it started from; `tolerances` the resulting set. Raises `UsageError` on a name that does not exist.
+    `name` is the dialect it started from; `tolerances` the resulting set. Raises `UsageError` on a name that does not
+    exist.
     """
 
     __slots__ = ("name", "tolerances")

@@ -3,7 +3,7 @@
     Exception
     └── StreamParseError                 everything this library raises on purpose
         ├── JSONSyntaxError(ValueError)  the text is wrong beyond what the dialect tolerates
-        ├── IncompleteJSONError          the text ended too early (strict and json5); `partial` and `events` hold what was there
+        ├── IncompleteJSONError          the text ended too early (strict and json5); `partial` is what was there
         ├── LimitExceeded                a bound of `Limits` was reached; `limit` and `limit_value` name it
         ├── SchemaError                  an output specification, or a value that does not fit it
         ├── ProviderError                the model's service or its stream failed
@@ -92,8 +92,9 @@ DIAGNOSTIC_CODES: dict[str, str] = {
 class Diagnostic(NamedTuple):
     """One tolerance that was used (law 10).
 
-    `code` is a key of `DIAGNOSTIC_CODES`; `offset` counts characters of the whole text from 0, `line` and `column` from 1; `path` is the
-    dot path of the innermost field concerned (`""` for the document); `text` is the raw text concerned where that helps, else `""`.
+    `code` is a key of `DIAGNOSTIC_CODES`; `offset` counts characters of the whole text from 0, `line` and `column` from
+    1; `path` is the dot path of the innermost field concerned (`""` for the document); `text` is the raw text concerned
+    where that helps, else `""`.
     """
 
     code: str
@@ -112,8 +113,9 @@ class Diagnostic(NamedTuple):
 class StreamParseError(Exception):
     """Root of every error of this library.
 
-    `code` is a key of `ERROR_CODES`. `offset` (characters from 0), `line`, `column` (from 1) and `path` (dot style) say where in the text;
-    they are None where there is no text. `expected` names what could have stood there, `hint` what to do.
+    `code` is a key of `ERROR_CODES`. `offset` (characters from 0), `line`, `column` (from 1) and `path` (dot style) say
+    where in the text; they are None where there is no text. `expected` names what could have stood there, `hint` what
+    to do.
     """
 
     default_code = "usage"
@@ -152,13 +154,14 @@ class StreamParseError(Exception):
         return text
 
     def __reduce__(self) -> Any:
-        # Keyword-only details live in __dict__; the default reduce would call __init__ with `args` and then restore exactly that dict.
+        # Keyword-only details live in __dict__; the default reduce would call __init__ with `args` alone.
         return (_rebuild, (type(self), self.message, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
         """Type, code, message and place as a plain dict, ready for `json.dumps`."""
         details = {
-            name: getattr(self, name) for name in ("code", "message", "offset", "line", "column", "path", "expected", "hint")
+            name: getattr(self, name)
+            for name in ("code", "message", "offset", "line", "column", "path", "expected", "hint")
         }
         return {"type": type(self).__name__, **{name: value for name, value in details.items() if value is not None}}
 
@@ -184,7 +187,13 @@ class IncompleteJSONError(StreamParseError):
     default_code = "unexpected_end"
 
     def __init__(
-        self, message: str, *, partial: Any = None, events: tuple[Any, ...] = (), incomplete: tuple[str, ...] = (), **place: Any
+        self,
+        message: str,
+        *,
+        partial: Any = None,
+        events: tuple[Any, ...] = (),
+        incomplete: tuple[str, ...] = (),
+        **place: Any,
     ) -> None:
         super().__init__(message, **place)
         self.partial = partial
@@ -204,7 +213,7 @@ class LimitExceeded(StreamParseError):
 
 
 class SchemaError(StreamParseError):
-    """An output specification cannot be used, or a value does not fit it. `errors` holds pydantic's details where there are any."""
+    """An output specification cannot be used, or a value does not fit it. `errors` holds pydantic's details, if any."""
 
     default_code = "schema"
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from .fields import EventType, Kind
 from .implementation import StreamingData
 
-EventType = Literal["delta", "done", "reset", "cut", "start"]
-Kind = Literal["string", "number", "boolean", "null", "object", "array"]
 EventName = Literal[
     "error",
     "original_delta",

@@ -1,7 +1,7 @@
 """Fields: where a value stands, made once per value and shared by all its events.
 
-A field is a list, not an object: CPython frees a long chain of lists without recursion, and a list display is the cheapest
-thing to make.
+A field is a list, not an object: CPython frees a long chain of lists without recursion, and a list display is the
+cheapest thing to make.
 
     [parent field | None, key or index, kind, (source, path style), path | None, wildcard path | None, pieces | None]
 
@@ -10,9 +10,12 @@ Paths are made when they are asked for. `pieces` is the growing text of a string
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .paths import Parts, PathStyle, dot_key, format_path, wildcard
+
+EventType = Literal["delta", "done", "reset", "cut", "start"]
+Kind = Literal["string", "number", "boolean", "null", "object", "array"]
 
 Field = list[Any]
 PARENT: Final = 0
@@ -25,7 +28,7 @@ PIECES: Final = 6
 
 
 def path_of(field: Field) -> str:
-    """The path of a field in its style. The path of its container is kept too: the next child only adds its own part."""
+    """The path of a field in its style. That of its container is kept too: the next child only adds its own part."""
     text = field[PATH]
     if text is None:
         parent = field[PARENT]
@@ -69,7 +72,7 @@ def parts_of(field: Field) -> Parts:
     return tuple(parts)
 
 
-def field_at(parts: Parts, kind: str, source: str, style: PathStyle, pieces: list[str] | None = None) -> Field:
+def field_at(parts: Parts, kind: Kind, source: str, style: PathStyle, pieces: list[str] | None = None) -> Field:
     """A field that stands at `parts`, for events that come from elsewhere than a machine (a pickle, the wire)."""
     origin = (source, style)
     field: Field = [None, "", "object", origin, "", "", None]

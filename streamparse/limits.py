@@ -1,7 +1,8 @@
 """Limits: what one parser may spend on one text.
 
-Text comes from a model, so from anyone who can talk to that model. Every amount that grows with the text has a bound, and every bound
-is on by default. A limit that is reached gives `LimitExceeded` with its name, its value and the place; what came before it is kept.
+Text comes from a model, so from anyone who can talk to that model. Every amount that grows with the text has a bound,
+and every bound is on by default. A limit that is reached gives `LimitExceeded` with its name, its value and the place;
+what came before it is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Limits:
     document: int = 1024 * 1024 * 1024
     """The whole text, reasoning and prose included."""
     held: int = 4096
-    """Text held back because the next characters decide what it is: a quote, a bare word, a tag, white space round a block."""
+    """Text held back because what comes next decides what it is: a quote, a bare word, a tag, space round a block."""
     diagnostics: int = 100
     """Diagnostics kept (their count stays exact beyond it)."""
     events: int = 1000

@@ -1,20 +1,25 @@
 """The push state machine: JSON text in, `StreamingData` events and a tree out.
 
-Rules. Only this file and `tolerance.py` change the machine's state. It knows no schema, no I/O and no chunk: what it does
-depends on the characters alone. It never recurses, and every pass of its loop takes text or changes the state.
+Rules. Only this file and `tolerance.py` change the machine's state. It knows no schema, no I/O and no chunk: what it
+does depends on the characters alone. It never recurses, and every pass of its loop takes text or changes the state.
 
-Theory of operation. `feed` runs one loop over the integer states of `states.py`. A character that RFC 8259 does not know in
-a state goes to the tolerance of the dialect, or is a fault. A few characters that cannot be decided yet (half an escape)
-wait in a buffer for the next ones.
+Theory of operation. `feed` runs one loop over the integer states of `states.py`. A character that RFC 8259 does not
+know in a state goes to the tolerance of the dialect, or is a fault. A few characters that cannot be decided yet (half
+an escape) wait in a buffer for the next ones.
 
 A closing quote may be none: models forget to escape quotes. In a lenient dialect the text behind a quote is read on as
-structure while the quote is *pending*. Where the structure leads to a point that only a real end of a string leads to (the
-colon of the next key, a bracket followed by a comma, ...), the string is ended. Where the structure breaks, the machine goes
-back to the quote, takes it as content and reads on. Nothing is sent while a quote is pending, so nothing ever has to be
-taken back. Well-formed text never goes back.
+structure while the quote is *pending*. Where the structure leads to a point that only a real end of a string leads to
+(the colon of the next key, a bracket followed by a comma, ...), the string is ended. Where the structure breaks, the
+machine goes back to the quote, takes it as content and reads on. Nothing is sent while a quote is pending, so nothing
+ever has to be taken back. Well-formed text never goes back.
 
 The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), so: no closures, no generators.
 """
+
+# The machine fills in its events itself: a constructor would cost as much as all the rest of an event.
+# pyright: reportPrivateUsage=false
+# The circle of assignments in the loop of `feed` is beyond pyright, which calls its integers unknown; mypy follows it.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -22,10 +27,24 @@ import re
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
+from .copies import take_apart
 from .decode import repair_surrogates
 from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
-from .fields import KEY, KIND, ORIGIN, PARENT, PIECES, Field, field_at, parts_of, path_of, wildcard_of
+from .fields import (
+    KEY,
+    KIND,
+    ORIGIN,
+    PARENT,
+    PIECES,
+    EventType,
+    Field,
+    Kind,
+    field_at,
+    parts_of,
+    path_of,
+    wildcard_of,
+)
 from .limits import Limits
 from .paths import Parts, PathStyle, format_path
 from .states import (
@@ -51,7 +70,7 @@ from .states import (
     VALUE,
     WORDS,
 )
-from .values import NumberLexeme, copy_value, flatten, same_value, to_int, unflatten
+from .values import NumberLexeme, copy_value, same_value, to_int
 
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
@@ -71,6 +90,11 @@ class StreamingData:
     """
 
     __slots__ = ("_delta", "_field", "_type", "_value")
+
+    _delta: str | None
+    _field: Field
+    _type: EventType
+    _value: Any  # on the `delta` of a string: how many pieces of it there were
 
     @property
     def path(self) -> str:
@@ -99,12 +123,16 @@ class StreamingData:
 
     @property
     def delta(self) -> str | None:
-        """Text to append to the field's slot: a piece of a string, or the whole lexeme of a number or boolean. Else None."""
-        return self._delta  # type: ignore[no-any-return]
+        """Text to append to the field's slot: a piece of a string, the whole lexeme of a number or boolean; else
+        None.
+        """
+        return self._delta
 
     @property
     def value(self) -> Any:
-        """On `delta` the value so far (a string is joined when asked for), on `done` the final one, on `cut` the partial one."""
+        """On `delta` the value so far (a string is joined when asked for), on `done` the final, on `cut` the partial
+        one.
+        """
         if self._type == "delta" and self._field[KIND] == "string":
             pieces = self._field[PIECES]
             return "".join(pieces[: self._value]) if pieces is not None else None
@@ -113,15 +141,15 @@ class StreamingData:
     @property
     def is_complete(self) -> bool:
         """True exactly on `done`: the value is final."""
-        return self._type == "done"  # type: ignore[no-any-return]
+        return self._type == "done"
 
     @property
-    def event_type(self) -> str:
+    def event_type(self) -> EventType:
         """`delta`, `done`, `reset`, `cut` or `start`."""
-        return self._type  # type: ignore[no-any-return]
+        return self._type
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The JSON type: `string`, `number`, `boolean`, `null`, `object` or `array`."""
         return self._field[KIND]  # type: ignore[no-any-return]
 
@@ -148,7 +176,13 @@ class StreamingData:
     def from_dict(cls, data: dict[str, Any]) -> StreamingData:
         """The event that `to_dict` wrote (in the dot style)."""
         return restore_event(
-            tuple(data["parts"]), data["kind"], data.get("source", "content"), "dot", data["event_type"], data["delta"], data["value"]
+            tuple(data["parts"]),
+            data["kind"],
+            data.get("source", "content"),
+            "dot",
+            data["event_type"],
+            data["delta"],
+            data["value"],
         )
 
     def __eq__(self, other: object) -> bool:
@@ -183,46 +217,18 @@ class StreamingData:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         # Imported here: the core must not need pydantic to be imported.
-        from pydantic_core import core_schema
+        from .event_schema import core_schema_for
 
-        return core_schema.no_info_plain_validator_function(
-            _validate_event, serialization=core_schema.plain_serializer_function_ser_schema(StreamingData.to_dict)
-        )
+        return core_schema_for(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        text = {"type": "string"}
-        parts = {"type": "array", "items": {"type": ["string", "integer"]}}
-        return {
-            "title": "StreamingData",
-            "type": "object",
-            "properties": {
-                "path": text,
-                "wildcard_path": text,
-                "parts": parts,
-                "delta": {"type": ["string", "null"]},
-                "value": {},
-                "is_complete": {"type": "boolean"},
-                "event_type": {"enum": ["delta", "done", "reset", "cut", "start"]},
-                "kind": {"enum": ["string", "number", "boolean", "null", "object", "array"]},
-                "source": text,
-            },
-            "required": ["parts", "delta", "value", "event_type", "kind"],
-        }
+        from .event_schema import JSON_SCHEMA
+
+        return {**JSON_SCHEMA}  # pydantic adds to what it is given
 
 
-def _validate_event(value: Any) -> StreamingData:
-    if isinstance(value, StreamingData):
-        return value
-    if isinstance(value, dict):
-        try:
-            return StreamingData.from_dict(value)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not a StreamingData: {error}") from None
-    raise ValueError(f"a StreamingData or its dict is wanted, got {type(value).__name__}")
-
-
-def make_event(field: Field, event_type: str, delta: str | None, value: Any) -> StreamingData:
+def make_event(field: Field, event_type: EventType, delta: str | None, value: Any) -> StreamingData:
     """An event of `field`. For a string's `delta` the value is the number of pieces so far, not the text."""
     event = StreamingData.__new__(StreamingData)
     event._field = field
@@ -233,14 +239,13 @@ def make_event(field: Field, event_type: str, delta: str | None, value: Any) -> 
 
 
 def restore_event(
-    parts: Parts, kind: str, source: str, style: PathStyle, event_type: str, delta: str | None, value: Any
+    parts: Parts, kind: Kind, source: str, style: PathStyle, event_type: EventType, delta: str | None, value: Any
 ) -> StreamingData:
     """An event from its attributes (pickle, `from_dict`)."""
     if event_type == "delta" and kind == "string":
         pieces = None if value is None else [value]
         return make_event(field_at(parts, kind, source, style, pieces), event_type, delta, 1)
     return make_event(field_at(parts, kind, source, style), event_type, delta, value)
-
 
 
 def plain_end(text: str, pos: int) -> int:
@@ -288,21 +293,22 @@ class Machine:
     """One JSON document, pushed in.
 
     `feed(text)` returns the events that are certain; `finish()` says that the text is over. When nothing more is read
-    `stopped` is True and `rest` is the text that was not: the document is `closed`, a fence ended it, or there is an `error`.
+    `stopped` is True and `rest` is the text that was not: the document is `closed`, a fence ended it, or there is an
+    `error`.
 
     `solo` says that the text is this document alone (strict, json5): anything but white space behind it is a fault.
     `begin(parent, key)` places a document inside a larger value (a list of documents, a string that holds JSON).
     """
 
     __slots__ = (
-        "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "container", "diagnostic_count",
-        "diagnostics", "doubled", "error", "final", "gap", "held", "held_at", "held_line", "held_line_start",
-        "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
-        "key_closers", "key_pieces", "leaf", "last", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_held",
-        "max_document", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
+        "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "container",
+        "diagnostic_count", "diagnostics", "doubled", "error", "final", "gap", "held", "held_at", "held_line",
+        "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
+        "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
+        "max_document", "max_held", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
         "offset", "origin", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack",
-        "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances",
-        "triple", "undo", "words",
+        "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances", "triple",
+        "undo", "words",
     )  # fmt: skip
 
     def __init__(
@@ -319,88 +325,89 @@ class Machine:
         source: str = "content",
         path_style: PathStyle = "dot",
     ) -> None:
-        self.tolerances = dialect.tolerances
-        self.tolerance = tolerance
-        self.lenient = "unescaped_quote" in dialect.tolerances
+        self.tolerances: frozenset[str] = dialect.tolerances
+        self.tolerance: Tolerance | None = tolerance
+        self.lenient: bool = "unescaped_quote" in dialect.tolerances
         self.limits = limits
-        self.solo = solo
-        self.number = number
-        self.plain_numbers = number != "lexeme" and not starts
-        self.surrogates = surrogates
-        self.starts = starts
-        self.keep_data = keep_data
-        self.origin = (source, path_style)
+        self.solo: bool = solo
+        self.number: str = number
+        self.plain_numbers: bool = number != "lexeme" and not starts
+        self.surrogates: str = surrogates
+        self.starts: bool = starts
+        self.keep_data: bool = keep_data
+        self.origin: tuple[str, PathStyle] = (source, path_style)
         self.diagnostics: list[Diagnostic] = []
-        self.diagnostic_count = 0
+        self.diagnostic_count: int = 0
         self.error: StreamParseError | None = None
         self.incomplete: list[str] = []
-        self.offset = 0
-        self.line = 1
-        self.line_start = 0
+        self.offset: int = 0
+        self.line: int = 1
+        self.line_start: int = 0
         self.memo: dict[str, str] = {}
         # The text as it came, small pieces joined to blocks now and then; kept for whoever wants to show it.
         self.log: list[str] = []
         self.blocks: list[str] = []
-        self.max_depth = limits.depth
-        self.max_string = limits.string
-        self.max_key = limits.key
-        self.max_number = limits.number
-        self.max_held = limits.held
-        self.max_document = limits.document
+        self.max_depth: int = limits.depth
+        self.max_string: int = limits.string
+        self.max_key: int = limits.key
+        self.max_number: int = limits.number
+        self.max_held: int = limits.held
+        self.max_document: int = limits.document
         self.begin(None, 0)
 
     def begin(self, parent: Field | None, key: str | int) -> None:
         """Expect a new document, at `key` of `parent`. Position and diagnostics go on."""
-        self.state = VALUE
-        self.resume = VALUE  # the state that BUFFERED stands for
-        self.buffer = ""
-        self.stopped = False
-        self.rest = ""
+        self.state: int = VALUE
+        self.resume: int = VALUE  # the state that BUFFERED stands for
+        self.buffer: str = ""
+        self.stopped: bool = False
+        self.rest: str = ""
         self.last: list[StreamingData] = []
         # The document stands in a container of one, so that the root needs no code of its own.
-        self.in_object = isinstance(key, str)
+        self.in_object: bool = isinstance(key, str)
         self.holder: Any = {} if self.in_object else []
         self.container: Any = self.holder
-        self.node = parent
-        self.key = key if isinstance(key, str) else ""
-        self.index = 0 if isinstance(key, str) else key  # of the next item of the current array
+        self.node: Field | None = parent
+        self.key: str = key if isinstance(key, str) else ""
+        self.index: int = 0 if isinstance(key, str) else key  # of the next item of the current array
         self.stack: list[tuple[Field | None, Any, bool, int]] = []
-        self.objects = 0  # open objects, the current one included
+        self.objects: int = 0  # open objects, the current one included
         self.doubled: list[int] = []  # depths at which a second closing brace is due
         self.leaf: Field = [None, "", "string", self.origin, None, None, None]  # the current or last string
         self.pieces: list[str] = []
-        self.barrier = self.max_document  # the offset that the current string must not pass
+        self.barrier: int = self.max_document  # the offset that the current string must not pass
         self.key_pieces: list[str] = []
-        self.key_barrier = 0
-        self.atom = ""  # the beginning of a bare word that goes on
-        self.atom_at = 0
-        self.atom_place = (-1, 0, 0)  # offset, line and column of the bare word, once a line end was read since
-        self.hole = False  # the current key came before: its old value is gone, its new one not there yet
-        self.shown = False  # the open string stands in the tree already, because somebody looked
-        # The pending quote: its offset or -1, the texts since then, the position of the first of them, and the way back.
-        self.pending = -1
+        self.key_barrier: int = 0
+        self.atom: str = ""  # the beginning of a bare word that goes on
+        self.atom_at: int = 0
+        # Offset, line and column of the bare word, once a line end was read since.
+        self.atom_place: tuple[int, int, int] = (-1, 0, 0)
+        self.hole: bool = False  # the current key came before: its old value is gone, its new one not there yet
+        self.shown: bool = False  # the open string stands in the tree already, because somebody looked
+        # The pending quote: its offset or -1, the texts since then, the place of the first of them, and the way back.
+        self.pending: int = -1
         self.held: list[str] = []
-        self.held_at = 0
-        self.held_line = 1
-        self.held_line_start = 0
-        self.undo = 0  # diagnostics before the quote
-        self.string = STRING  # the state to go back to
+        self.held_at: int = 0
+        self.held_line: int = 1
+        self.held_line_start: int = 0
+        self.undo: int = 0  # diagnostics before the quote
+        self.string: int = STRING  # the state to go back to
         # Of the tolerances.
-        self.closers = '"'  # what closes the current value and key
-        self.key_closers = '"'
-        self.comment = VALUE  # the state behind a comment
-        self.gap = ""  # white space behind a key
-        self.tail = ""  # the end of an unquoted string, while it is pending
-        self.words = False  # an unquoted string was begun
-        self.triple = False
-        self.final = False  # the text ends with what was fed
+        self.closers: str = '"'  # what closes the current value and key
+        self.key_closers: str = '"'
+        self.comment: int = VALUE  # the state behind a comment
+        self.gap: str = ""  # white space behind a key
+        self.tail: str = ""  # the end of an unquoted string, while it is pending
+        self.words: bool = False  # an unquoted string was begun
+        self.triple: bool = False
+        self.final: bool = False  # the text ends with what was fed
         # Between the loop and the tolerances.
-        self.pos = 0
-        self.text = ""
+        self.pos: int = 0
+        self.text: str = ""
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
-    def feed(self, chunk: str) -> list[StreamingData] | None:
+    def feed(self, chunk: object) -> list[StreamingData] | None:
         """Read on; return the events that are certain now. Never raises on what the text says: see `error`.
 
         None where the caller has to look: `chunk` is no str, or the machine has `stopped` (then `last` has the events).
@@ -413,9 +420,7 @@ class Machine:
         base = self.offset  # of text[0]
         end = base + len(text)
         if state <= KEY_STRING and (
-            plain_end(text, 0) == len(text)
-            if COMPILED
-            else text.isprintable() and '"' not in text and "\\" not in text
+            plain_end(text, 0) == len(text) if COMPILED else text.isprintable() and '"' not in text and "\\" not in text
         ):
             # Most deltas are the middle of a string: all there is to know is that nothing special is in them.
             if state == STRING:
@@ -463,6 +468,7 @@ class Machine:
         pos = 0
         lex = 0  # where the bare word begins in this text
         quote = -1  # the next double quote, as far as known: looked for once, not at every escape
+        key: str | int
         grown: StreamingData | None = None  # the delta of the open string that this text has brought so far
         more: list[str] | None = None  # what belongs to it besides its first piece
         in_object = self.in_object
@@ -558,7 +564,7 @@ class Machine:
                             pos += 1
                         state = NEXT_KEY if in_object else VALUE
                         continue
-                    if char == "}" and in_object or char == "]" and not in_object:
+                    if (char == "}" and in_object) or (char == "]" and not in_object):
                         if pending >= 0:
                             if len(self.stack) > 1:
                                 pos += 1
@@ -605,7 +611,7 @@ class Machine:
                             out.append(make_event(self.leaf, "start", None, None))
                         state = STRING
                         continue
-                    if char in "-0123456789" or pending < 0 and char in "tfn":
+                    if char in "-0123456789" or (pending < 0 and char in "tfn"):
                         lex = pos
                         self.atom = ""
                         state = BARE
@@ -668,37 +674,43 @@ class Machine:
                     if pos == n and len(lexeme) <= self.max_number:
                         self.atom = lexeme
                         break
-                    if char in ",}]" and pending < 0 and self.plain_numbers and lexeme.isdigit() and lexeme[0] != "0":
+                    if (
+                        char in ",}]"
+                        and pending < 0
+                        and self.plain_numbers
+                        and lexeme.isdigit()
+                        and lexeme[0] != "0"
+                        and len(lexeme) <= 18
+                        and len(lexeme) <= self.max_number
+                    ):
                         # The commonest number; end_atom knows the others.
-                        if len(lexeme) <= 18 and len(lexeme) <= self.max_number:
-                            value = int(lexeme)
-                            leaf: Field = [
-                                self.node, self.key if in_object else self.index, "number", self.origin, None, None, None
-                            ]  # fmt: skip
-                            if in_object:
-                                self.container[self.key] = value if keep else None
-                                self.hole = False
-                            else:
-                                self.put(None, value)
-                            event = StreamingData.__new__(StreamingData)
-                            event._field = leaf
-                            event._type = "delta"
-                            event._delta = lexeme
-                            event._value = value
-                            out.append(event)
-                            event = StreamingData.__new__(StreamingData)
-                            event._field = leaf
-                            event._type = "done"
-                            event._delta = None
-                            event._value = value
-                            out.append(event)
-                            if self.stack:
-                                state = AFTER
-                                continue
-                            state = END
-                            if self.solo:
-                                continue
-                            break
+                        value = int(lexeme)
+                        key = self.key if in_object else self.index
+                        leaf: Field = [self.node, key, "number", self.origin, None, None, None]
+                        if in_object:
+                            self.container[self.key] = value if keep else None
+                            self.hole = False
+                        else:
+                            self.put(None, value)
+                        event = StreamingData.__new__(StreamingData)
+                        event._field = leaf
+                        event._type = "delta"
+                        event._delta = lexeme
+                        event._value = value
+                        out.append(event)
+                        event = StreamingData.__new__(StreamingData)
+                        event._field = leaf
+                        event._type = "done"
+                        event._delta = None
+                        event._value = value
+                        out.append(event)
+                        if self.stack:
+                            state = AFTER
+                            continue
+                        state = END
+                        if self.solo:
+                            continue
+                        break
                     self.atom = lexeme
                     self.atom_at = base + pos - len(lexeme)
                     if char in " \t\n\r" and self.lenient and len(lexeme) <= self.max_number:
@@ -711,7 +723,7 @@ class Machine:
                         pos, pending, text = self.pos, self.pending, self.text
                         base, quote, n = self.offset, -1, len(text)
                         lex = pos
-                        if state == DEAD or state == END and not self.solo:
+                        if state == DEAD or (state == END and not self.solo):
                             break
                         continue
                 elif state == GAP:
@@ -720,7 +732,7 @@ class Machine:
                         state = self.end_atom(self.atom, out)
                         pos, pending, text = self.pos, self.pending, self.text
                         base, quote, n = self.offset, -1, len(text)
-                        if state == DEAD or state == END and not self.solo:
+                        if state == DEAD or (state == END and not self.solo):
                             break
                         continue
                 elif state == KEY_STRING:
@@ -781,7 +793,7 @@ class Machine:
                 n = len(text)
                 lex = pos
                 in_object = self.in_object
-                if waits or state == DEAD or state == END and not self.solo:
+                if waits or state == DEAD or (state == END and not self.solo):
                     break
             if pending < 0 or base + pos - pending <= self.max_held or state == DEAD:
                 break
@@ -804,9 +816,8 @@ class Machine:
                     self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
-        if pending >= base and not (state == DEAD or state == END):
-            if self.held_at != base or not self.held:
-                self.hold(text, base)
+        if pending >= base and state != DEAD and state != END and (self.held_at != base or not self.held):
+            self.hold(text, base)
         self.pending = pending
         self.offset = base + pos
         if state >= END and (state == DEAD or state == END or state == BUFFERED):
@@ -894,7 +905,7 @@ class Machine:
 
     def grow(self, event: StreamingData, more: list[str]) -> None:
         """Add to the delta of an event that was not handed out yet."""
-        delta = event._delta + "".join(more)
+        delta = "".join((event._delta or "", *more))
         event._delta = delta
         if self.keep_data:
             self.pieces[-1] = delta
@@ -940,11 +951,9 @@ class Machine:
             else:
                 self.container.append(value)
 
-    def scalar(self, kind: str, lexeme: str | None, value: Any, out: list[StreamingData]) -> int:
+    def scalar(self, kind: Kind, lexeme: str | None, value: Any, out: list[StreamingData]) -> int:
         """A number, boolean or null, whole. Returns the state behind it."""
-        field: Field = [
-            self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None,
-        ]  # fmt: skip
+        field: Field = [self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None]
         if self.starts:
             out.append(make_event(field, "start", None, None))
         self.put(self.key, value)
@@ -995,7 +1004,7 @@ class Machine:
         self.container[self.key] = None
         self.hole = True
 
-    # ------------------------------------------------------------------------------------------------- strings and atoms
+    # ------------------------------------------------------------------------------------------------ strings and atoms
 
     def raw_text(self, text: str, pos: int, stop: int) -> str:
         """`text[pos:stop]` of a string, which holds raw control characters or halves of surrogate pairs.
@@ -1083,7 +1092,7 @@ class Machine:
                 if 0xDC00 <= second <= 0xDFFF:
                     pieces.append(chr(0x10000 + ((code - 0xD800) << 10) + (second - 0xDC00)))
                     return 12
-            elif end == n or low == n or end + 1 == n and text[end] == "\\":
+            elif end == n or low == n or (end + 1 == n and text[end] == "\\"):
                 return 0
         self.diagnose("lone_surrogate", text, pos)
         pieces.append(chr(code) if self.surrogates == "keep" else "\ufffd")
@@ -1118,7 +1127,7 @@ class Machine:
 
     def is_atom(self, lexeme: str) -> bool:
         """True for a literal or number in any form that the dialect takes."""
-        if lexeme in LITERALS or lexeme and NUMBER.fullmatch(lexeme) is not None:
+        if lexeme in LITERALS or (lexeme and NUMBER.fullmatch(lexeme) is not None):
             return True
         return bool(lexeme) and self.tolerance is not None and self.tolerance.is_atom(self, lexeme)
 
@@ -1184,7 +1193,11 @@ class Machine:
         elif state == VALUE and self.in_object and self.stack:
             leaf = [self.node, self.key, "null", self.origin, None, None, None]
             out.append(make_event(leaf, "cut", None, None))
-        if self.state != END and self.error is None and (self.stack or leaf is not None or "truncated" not in self.tolerances):
+        if (
+            not self.closed
+            and self.error is None  # type: ignore[redundant-expr]  # what was called since may have set it
+            and (self.stack or leaf is not None or "truncated" not in self.tolerances)
+        ):
             self.cut(leaf, out)
         self.stopped = True
         return out
@@ -1196,7 +1209,7 @@ class Machine:
         lexeme = self.atom
         self.atom_at = self.offset - len(lexeme)
         # A number at the very end may go on, unless it is all there is; a literal may not.
-        if lexeme in LITERALS or not self.stack and NUMBER.fullmatch(lexeme) is not None:
+        if lexeme in LITERALS or (not self.stack and NUMBER.fullmatch(lexeme) is not None):
             self.state = self.end_atom(lexeme, out)
             return None
         if NUMBER_START.fullmatch(lexeme) is None and not any([word.startswith(lexeme) for word in LITERALS]):
@@ -1206,7 +1219,7 @@ class Machine:
 
     def open_atom(self, lexeme: str, out: list[StreamingData]) -> Field:
         """A number or literal that the end of the text cut: it has no value."""
-        kind = "number" if lexeme[0] in "-+.0123456789" else "null" if lexeme[0] in "nN" else "boolean"
+        kind: Kind = "number" if lexeme[0] in "-+.0123456789" else "null" if lexeme[0] in "nN" else "boolean"
         field: Field = [self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None]
         out.append(make_event(field, "cut", None, None))
         return field
@@ -1247,7 +1260,7 @@ class Machine:
     @property
     def closed(self) -> bool:
         """True when the document is whole."""
-        return self.state == END  # type: ignore[no-any-return]
+        return self.state == END
 
     @property
     def started(self) -> bool:
@@ -1266,7 +1279,7 @@ class Machine:
     def string_is_open(self) -> bool:
         """True while a string value has begun and its end is not certain."""
         state = self.real_state()
-        return state in (STRING, QUOTED, TRIPLE, TEXT) or self.pending >= 0 or state == WORDS and self.words
+        return state in (STRING, QUOTED, TRIPLE, TEXT) or self.pending >= 0 or (state == WORDS and self.words)
 
     def put_open(self) -> None:
         """Put the open string into the tree, as far as it is known."""
@@ -1307,7 +1320,7 @@ class Machine:
     def open_paths(self) -> list[str]:
         """The paths that are open now, innermost first, the root last."""
         state = self.real_state()
-        if state == END or not self.stack and state == VALUE:
+        if state == END or (not self.stack and state == VALUE):
             return []
         paths: list[str] = []
         node = self.node
@@ -1317,7 +1330,7 @@ class Machine:
             node = node[PARENT]
         if self.string_is_open():
             paths.insert(0, path_of(self.leaf))
-        elif state in (BARE, GAP, WORDS) or state == VALUE and self.in_object:
+        elif state in (BARE, GAP, WORDS) or (state == VALUE and self.in_object):
             # A word that is whole as it stands is as good as closed; a number may always go on.
             whole = state != VALUE and self.is_atom(self.atom) and (state == GAP or self.atom[:1].isalpha())
             if not whole:
@@ -1335,7 +1348,7 @@ class Machine:
             return ""
         if state == STRING or state == QUOTED or state == TRIPLE or state == CLOSER or state == JOIN:
             return path_of(self.leaf)
-        if state == BARE or state == GAP or state == WORDS or state == VALUE and self.in_object or not self.stack:
+        if state == BARE or state == GAP or state == WORDS or (state == VALUE and self.in_object) or not self.stack:
             return path_of(self.next_field())
         return path_of(self.node) if self.node is not None else ""
 
@@ -1491,60 +1504,5 @@ class Machine:
         self.stop()
         return DEAD
 
-    # ----------------------------------------------------------------------------------------------------------- copies
-
     def __reduce__(self) -> Any:
-        state = {name: getattr(self, name) for name in _PLAIN}
-        spine = []
-        node = self.node
-        for _ in range(len(self.stack)):
-            assert node is not None
-            spine.append((node[KEY], node[KIND]))
-            node = node[PARENT]
-        state["spine"] = spine[::-1]
-        state["indexes"] = [parent[3] for parent in self.stack]
-        state["base"] = None if node is None else (parts_of(node), node[KIND])
-        state["flat"] = flatten(self.holder)
-        if not self.keep_data:
-            state["keys"] = [*(parent[1] for parent in self.stack[1:]), self.container]
-        state["leaf"] = self.leaf[KEY]
-        return (restore_machine, (state,))
-
-
-_PLAIN: Final = (
-    "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "diagnostic_count", "diagnostics", "doubled", "error",
-    "gap", "held", "held_at", "held_line", "held_line_start", "hole", "in_object", "incomplete", "index", "keep_data", "key",
-    "key_barrier", "key_closers", "key_pieces", "last", "lenient", "limits", "line", "line_start", "log", "max_depth", "max_document", "max_held",
-    "max_key", "max_number", "max_string", "memo", "number", "objects", "offset", "origin", "pending", "pieces", "pos",
-    "plain_numbers", "final", "rest", "resume", "shown", "solo", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance",
-    "tolerances", "triple", "undo", "words",
-)  # fmt: skip
-
-
-def restore_machine(state: dict[str, Any]) -> Machine:
-    """The machine that `__reduce__` took apart: the open containers are found again along the spine of the tree."""
-    machine = Machine.__new__(Machine)
-    for name in _PLAIN:
-        setattr(machine, name, state[name])
-    machine.holder = unflatten(state["flat"])
-    origin = machine.origin
-    node: Field | None = None
-    if state["base"] is not None:
-        node = field_at(state["base"][0], state["base"][1], origin[0], origin[1])
-    container: Any = machine.holder
-    in_object = type(machine.holder) is dict
-    stack: list[tuple[Field | None, Any, bool, int]] = []
-    for (key, kind), index in zip(state["spine"], state["indexes"], strict=True):
-        stack.append((node, container, in_object, index))
-        node = [node, key, kind, origin, None, None, None]
-        if machine.keep_data:
-            container = container[key] if in_object else container[-1]
-        else:
-            container = state["keys"][len(stack) - 1]
-        in_object = kind == "object"
-    machine.stack = stack
-    machine.node = node
-    machine.container = container
-    pieces = machine.pieces if machine.keep_data else None
-    machine.leaf = [node, state["leaf"], "string", origin, None, None, pieces]
-    return machine
+        return take_apart(self)

@@ -58,9 +58,13 @@ _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
 _STRING_STARTS: Final = "\"'“„«`"
-_WORDS: Final = frozenset("true false null True False None NaN Infinity -Infinity undefined".split())
+_WORDS: Final = frozenset(
+    ["true", "false", "null", "True", "False", "None", "NaN", "Infinity", "-Infinity", "undefined"]
+)
 _LONE: Final = re.compile(
-    r"[\s\ufeff\u200b\u2060]*(?:(?P<fence>```|~~~)[^\n]*\n\s*)?(?P<text>\S(?:.*\S)?)(?(fence)\s*(?P=fence))[\s\ufeff\u200b\u2060]*", re.DOTALL
+    r"[\s\ufeff\u200b\u2060]*(?:(?P<fence>```|~~~)[^\n]*\n\s*)?(?P<text>\S(?:.*\S)?)"
+    r"(?(fence)\s*(?P=fence))[\s\ufeff\u200b\u2060]*",
+    re.DOTALL,
 )
 
 
@@ -94,9 +98,10 @@ DEFAULT: Final = Default()
 class Parsed:
     """What a text held, once it is over.
 
-    `data` is the value (None without one: see `has_data`), `complete` says that a document was found and closed; `incomplete` lists the
-    paths that were open at the end, innermost first. `diagnostics` are the first of them, `diagnostic_count` counts all. `reasoning` and
-    `text` are the two parts of the text; `events` the last events, those that only the end of the text made certain.
+    `data` is the value (None without one: see `has_data`), `complete` says that a document was found and closed;
+    `incomplete` lists the paths that were open at the end, innermost first. `diagnostics` are the first of them,
+    `diagnostic_count` counts all. `reasoning` and `text` are the two parts of the text; `events` the last events, those
+    that only the end of the text made certain.
     """
 
     data: Any
@@ -115,22 +120,24 @@ class StreamParser:
 
     dialect: `"llm"`, `"json5"`, `"strict"` or a `Dialect`.
     output: what the answer is to be: a pydantic model, an annotation, a dict spec or `JsonSchema` (see docs/schema).
-    reasoning: `"auto"`, a family of `reasoning.FAMILIES`, `(opener, closer)` or None. By default `"auto"`, in the strict dialect None.
+    reasoning: `"auto"`, a family of `reasoning.FAMILIES`, `(opener, closer)` or None. The default is `"auto"`, in the
+        strict dialect None.
     starts_in_reasoning: the prompt has opened the block already, so that only its closer comes.
     documents: which of several documents counts: `"first"`, `"last"` or `"all"` (then `data` is a list).
     limits: see `Limits`. path_style: `"dot"`, `"slash"` or `"pointer"`.
     number: `"int_float"`, `"decimal"` (fractions as `Decimal`) or `"lexeme"` (the text, as `NumberLexeme`).
     surrogates: half a pair becomes U+FFFD (`"replace"`) or stays (`"keep"`). emit_starts: send `start` events too.
-    keep_data: False sends events and builds no tree, so that memory does not grow with the text. source: the `source` of the events.
+    keep_data: False sends events and builds no tree, so that memory does not grow with the text.
+    source: the `source` of the events.
 
     Raises `UsageError` on a value that does not exist. The object pickles and copies at any moment.
     """
 
     __slots__ = (
-        "_answer", "_aside", "_call", "_calls",
-        "_candidate", "_decoder", "_direct", "_feed", "_error", "_ended", "_incomplete", "_list", "_locator", "_machine", "_parsed",
-        "_path_style", "_places", "_reading", "_root", "_source", "_splitter", "_stage", "_text",
-        "_thoughts", "_unescaper", "dialect", "documents", "keep_data", "limits",
+        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_direct", "_ended", "_error", "_feed",
+        "_incomplete", "_list", "_locator", "_machine", "_parsed", "_path_style", "_places", "_reading", "_root",
+        "_source", "_splitter", "_stage", "_text", "_thoughts", "_unescaper", "dialect", "documents", "keep_data",
+        "limits",
     )  # fmt: skip
 
     def __init__(
@@ -155,7 +162,7 @@ class StreamParser:
         _one_of("surrogates", surrogates, _SURROGATES)
         self.dialect = as_dialect(dialect)
         self.limits = Limits() if limits is None else limits
-        if not isinstance(self.limits, Limits):
+        if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
             raise UsageError(f"limits must be a Limits, got {limits!r}", hint="Write Limits(depth=100).")
         self.documents = documents
         self.keep_data = keep_data
@@ -215,27 +222,27 @@ class StreamParser:
         self._error: StreamParseError | None = None
         self._parsed: Parsed | None = None
 
-    # ------------------------------------------------------------------------------------------------------------------ in
+    # --------------------------------------------------------------------------------------------------------------- in
 
     def feed(self, chunk: str | bytes) -> list[StreamingData]:
         """Read `chunk` (any size, cut anywhere); return the events that are certain now.
 
-        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the next `feed` or `close`
-        raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
+        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
+        next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
         """
         if self._direct:
             events = self._feed(chunk)
             if events is not None:
                 return events if self._stage is None else self._stage.feed(events)
             if self._machine.stopped:
-                out = self._machine.last
-                self._stopped(out)
-                return out if self._stage is None else self._stage.feed(out)
+                last = self._machine.last
+                self._stopped(last)
+                return last if self._stage is None else self._stage.feed(last)
         if self._parsed is not None:
             raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
         if self._error is not None:
             raise self._error
-        out = []
+        out: list[StreamingData] = []
         self._push(self._decoder.feed(chunk), out)
         return out if self._stage is None else self._stage.feed(out)
 
@@ -347,7 +354,7 @@ class StreamParser:
             self._follow(self._locator.resume(machine.rest), out)
 
     def _follow(self, steps: list[Step], out: list[StreamingData], *, keep: bool = True) -> None:
-        """Do what the locator found. A document that begins goes to the machine, which logs it where `keep` is False."""
+        """Do what the locator found. A document that begins goes to the machine, which logs it unless `keep`."""
         machine = self._machine
         for kind, text in steps:
             if kind == NOTE:
@@ -365,7 +372,8 @@ class StreamParser:
 
     def _weigh(self, text: str, out: list[StreamingData]) -> None:
         """Another document begins, and the one before does not fit the output: the first key says whether this may."""
-        assert self._stage is not None and self._locator is not None
+        assert self._stage is not None
+        assert self._locator is not None
         self._candidate += text
         text = self._candidate
         better = self._stage.may_begin(text)
@@ -405,14 +413,14 @@ class StreamParser:
         if machine.stopped:
             self._stopped(out)
 
-    # ------------------------------------------------------------------------------------------------------------------ out
+    # -------------------------------------------------------------------------------------------------------------- out
 
     def take_reasoning(self) -> str:
         """The reasoning text that was decided since the last call."""
         return self._thoughts.take()
 
     def take_tool_calls(self) -> list[InlineCall]:
-        """The pieces of tool calls that the model wrote into its text (gpt-oss), of those that came since the last call.
+        """The pieces of tool calls that the model wrote into its text (gpt-oss) and that came since the last call.
 
         The first piece of a call has its name and no arguments yet, the last one has `done`, unless the text was cut.
         The arguments are text: each call's may be fed to a parser of its own.
@@ -500,17 +508,18 @@ class StreamParser:
             return "streaming" if self._machine.started else "waiting"
         return "closed" if self._locator is not None and self._locator.count else "waiting"
 
-    # ------------------------------------------------------------------------------------------------------------------ the end
+    # ---------------------------------------------------------------------------------------------------------- the end
 
     def close(self) -> Parsed:
         """The text is over: decide what waits, and return the `Parsed` (the same one each time).
 
-        Raises the fault, if there was one; in the strict and json5 dialects an open document raises `IncompleteJSONError`.
+        Raises the fault, if there was one; in the strict and json5 dialects an open document raises
+        `IncompleteJSONError`.
         """
         if self._parsed is not None:
             return self._parsed
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         self._direct = False
         out: list[StreamingData] = []
         rest = self._decoder.close()
@@ -550,7 +559,7 @@ class StreamParser:
             self._list.append(machine.tree(None))
 
     def _without_document(self, guessed: bool, out: list[StreamingData]) -> None:
-        """No document was found while the text came: it may be one value alone, an empty document, or reasoning that was none."""
+        """No document came so far: the text may be one value alone, an empty document, or reasoning that was none."""
         assert self._locator is not None
         machine = self._machine
         if guessed:
@@ -616,7 +625,7 @@ class StreamParser:
             data = tree if has_data else None
         if self._stage is not None and has_data:
             data = self._stage.root(data)
-        found = has_data or not self.keep_data and machine.started
+        found = has_data or (not self.keep_data and machine.started)
         return Parsed(
             data=data,
             has_data=has_data,
@@ -629,7 +638,7 @@ class StreamParser:
             events=tuple(out),
         )
 
-    # ------------------------------------------------------------------------------------------------------------------ copies
+    # ----------------------------------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "_feed"}

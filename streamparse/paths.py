@@ -8,8 +8,9 @@ A path is a tuple of parts, `str` for an object key and `int` for a list index. 
     ("x", "a b", "c")         x["a b"].c            x/"a b"/c           /x/a b/c
     ()                        (empty)               (empty)             (empty)
 
-Dot and slash name one place only and parse back. A JSON Pointer cannot tell index 0 from key "0", so it parses back to keys only.
-A key that is not a plain word (letters of any script, digits and `_`, no digit first) is written as a JSON string.
+Dot and slash name one place only and parse back. A JSON Pointer cannot tell index 0 from key "0", so it parses back to
+keys only. A key that is not a plain word (letters of any script, digits and `_`, no digit first) is written as a JSON
+string.
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ def to_pointer(parts: Sequence[Part]) -> str:
 def _format(parts: Sequence[Part], style: PathStyle, *, wild: bool) -> str:
     if style == "dot":
         text = "".join(dot_key(part) if isinstance(part, str) else "[*]" if wild else f"[{part}]" for part in parts)
-        return text[1:] if text.startswith(".") else text
+        return text.removeprefix(".")
     if style == "slash":
         return "/".join(_slash_key(part) if isinstance(part, str) else "*" if wild else str(part) for part in parts)
     if style == "pointer":
-        return "".join("/" + (_pointer_key(part) if isinstance(part, str) else "*" if wild else str(part)) for part in parts)
+        return "".join(
+            "/" + (_pointer_key(part) if isinstance(part, str) else "*" if wild else str(part)) for part in parts
+        )
     raise UsageError(f"unknown path style {style!r}", expected=", ".join(STYLES))
 
 
@@ -80,9 +83,15 @@ def _pointer_key(key: str) -> str:
 
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-# Each alternative is one part; the leading dot or slash belongs to it, so a text that is not wholly matched is not a path.
-_DOT_PART = re.compile(rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{{1,18}}|\*)\]|\[(?P<key>{_STRING})\]|(?P<deep>\.?\*\*)|(?P<star>\.?\*)")
-_SLASH_PART = re.compile(rf"(?P<index>[0-9]{{1,18}}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)")
+# Each alternative is one part; the leading dot or slash belongs to it: a text that is not wholly matched is no path.
+_DOT_PART = re.compile(
+    rf"(?P<dot>\.)?(?P<word>[^\s.\[\]\"*]+)|\[(?P<index>[0-9]{{1,18}}|\*)\]|\[(?P<key>{_STRING})\]"
+    r"|(?P<deep>\.?\*\*)|(?P<star>\.?\*)"
+)
+_SLASH_PART = re.compile(
+    rf"(?P<index>[0-9]{{1,18}}|\*)(?=/|\Z)|(?P<key>{_STRING})(?=/|\Z)"
+    r"|(?P<word>[^/\"*]+)(?=/|\Z)|(?P<deep>\*\*)(?=/|\Z)"
+)
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -92,7 +101,7 @@ _DEEP = -3
 
 
 def parse_path(text: str, style: PathStyle = "dot") -> Parts:
-    """Read a path written by `format_path`. Raises `UsageError` where `text` is not a path (wildcards are patterns, not paths)."""
+    """Read a path written by `format_path`. Raises `UsageError` where `text` is none (wildcards make a pattern)."""
     parts = _parse(text, style)
     if any(isinstance(part, int) and part < 0 for part in parts):
         raise UsageError(f"{text!r} holds a wildcard, so it names many places", hint="Use PathPattern for patterns.")
@@ -119,7 +128,7 @@ def _parse_dot(text: str) -> Parts:
         if match is None:
             raise _bad(text, position)
         if match["word"] is not None:
-            # A word needs a dot before it unless it comes first, and must be one that format_path would not have quoted.
+            # A word needs a dot before it unless it comes first, and must be one that format_path does not quote.
             if bool(match["dot"]) != (position > 0) or _WORD.fullmatch(match["word"]) is None:
                 raise _bad(text, position)
             parts.append(match["word"])
@@ -187,8 +196,9 @@ def _bad(text: str, position: int) -> UsageError:
 class PathPattern:
     """A path with wildcards: `tips[*].text`, `user.*` (any key), `**.text` (any depth, none included).
 
-    `[*]` matches one list index, `*` one object key, `**` any number of parts. A pattern without wildcards matches one place.
-    `style` is the style it is written in (slash: `*` matches an index). Raises `UsageError` where `text` is no pattern.
+    `[*]` matches one list index, `*` one object key, `**` any number of parts. A pattern without wildcards matches one
+    place. `style` is the style it is written in (slash: `*` matches an index). Raises `UsageError` where `text` is no
+    pattern.
     """
 
     __slots__ = ("parts", "style", "text")

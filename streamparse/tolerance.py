@@ -1,7 +1,8 @@
 """Tolerance: what a dialect makes of text that RFC 8259 does not know.
 
-The machine hands over at a character that JSON does not have in its state. Each tolerance is a state of the machine too, so
-that it streams and does not depend on the splits; each leaves a diagnostic. What a dialect does not tolerate is a fault.
+The machine hands over at a character that JSON does not have in its state. Each tolerance is a state of the machine
+too, so that it streams and does not depend on the splits; each leaves a diagnostic. What a dialect does not tolerate is
+a fault.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from .states import (
 from .values import NumberLexeme, to_int
 
 if TYPE_CHECKING:
-    from .fields import Field
+    from .fields import Field, Kind
     from .machine import Machine, StreamingData
 
 _LITERALS: Final = ("true", "false", "null")
@@ -50,7 +51,8 @@ _ALL_LITERALS: Final = (*_LITERALS, *_PYTHON, *_NON_FINITE, "undefined", "-Infin
 _ATOM: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._"
 _SPACE: Final = " \t\n\r"
 _QUOTES: Final = {
-    "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
+    "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”",
+    "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
 }  # fmt: skip
 _SEPARATORS: Final = ":=："
 _COMMAS: Final = ",;，；"
@@ -71,7 +73,9 @@ _WORDS_STOP: Final = re.compile(r"[,;，；}\]:：\"]")
 
 def is_wide_space(char: str) -> bool:
     """White space beyond JSON's four: what JSON5 names, and the invisible characters that come with pasted text."""
-    return char in "\v\f\u00a0\ufeff\u2028\u2029\u200b\u200c\u200d\u2060\u180e" or char.isspace() and char not in _SPACE
+    return char in "\v\f\u00a0\ufeff\u2028\u2029\u200b\u200c\u200d\u2060\u180e" or (
+        char.isspace() and char not in _SPACE
+    )
 
 
 def tolerance_for(tolerances: frozenset[str]) -> Tolerant | None:
@@ -150,8 +154,10 @@ class Tolerant:
         if _odd_atom(machine, lexeme) is not None:
             return True
         # While a quote is pending: dates and versions (`2024-05-01`), and a word right between two commas.
-        return machine.pending >= 0 and "unquoted_string" in machine.tolerances and (
-            lexeme[:1].isdigit() or not machine.gap and machine.state == BARE
+        return (
+            machine.pending >= 0
+            and "unquoted_string" in machine.tolerances
+            and (lexeme[:1].isdigit() or (not machine.gap and machine.state == BARE))
         )
 
     def escape(self, machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
@@ -190,11 +196,11 @@ class Tolerant:
                 machine.diagnose("hex_escape", text, pos)
                 pieces.append("\0")
                 return 2
-        if "invalid_escape" not in allowed or "around" not in allowed and (char in "123456789x0"):
+        if "invalid_escape" not in allowed or ("around" not in allowed and (char in "123456789x0")):
             machine.fail("invalid_escape", text, pos, 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX')
             return -1
         machine.diagnose("invalid_escape", text, pos)
-        if "around" not in allowed or char in "'":
+        if "around" not in allowed or char == "'":
             # JSON5: a backslash in front of any other character is dropped.
             if char < " " or "\ud800" <= char <= "\udfff":
                 return 1
@@ -220,7 +226,7 @@ class Tolerant:
             if not machine.stack and not half:
                 machine.state = machine.bad_atom(words)
                 return None
-            if "unquoted_string" not in machine.tolerances or half and state == BARE:
+            if "unquoted_string" not in machine.tolerances or (half and state == BARE):
                 return machine.open_atom(words, out)
         _begin_words(machine, out)
         machine.emit(repair_surrogates(words), out)
@@ -237,10 +243,10 @@ def _event(machine: Machine, value: Any) -> StreamingData:
     return make_event(machine.leaf, "cut", None, value)
 
 
-# ------------------------------------------------------------------------------------------------------- numbers, literals
+# ---------------------------------------------------------------------------------------------------- numbers, literals
 
 
-def _odd_atom(machine: Machine, lexeme: str) -> tuple[str, str, str | None, Any] | None:
+def _odd_atom(machine: Machine, lexeme: str) -> tuple[str, Kind, str | None, Any] | None:
     """(diagnostic code, kind, lexeme in JSON form, value) of a literal or number that JSON does not know."""
     allowed = machine.tolerances
     if lexeme in _PYTHON and "python_literal" in allowed:
@@ -290,9 +296,11 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
     """In BARE or GAP: the word is over, or it was the first of several."""
     char = text[machine.pos]
     loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
-    ends = char in ",;，；}]/#{[" or not loose or char in _QUOTES and (state == GAP or char == '"')
+    ends = char in ",;，；}]/#{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
     # `[1 2]`: two numbers, not one string. A space in a number is no way to write one.
-    ends = ends or state == GAP and not machine.in_object and (char.isdigit() or char == "-") and machine.is_atom(machine.atom)
+    ends = ends or (
+        state == GAP and not machine.in_object and (char.isdigit() or char == "-") and machine.is_atom(machine.atom)
+    )
     if ends:
         machine.state = machine.end_atom(machine.atom, out)
         if machine.state == WORDS and state == GAP:
@@ -306,7 +314,7 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
     return False
 
 
-# --------------------------------------------------------------------------------------------------------- unquoted strings
+# ----------------------------------------------------------------------------------------------------- unquoted strings
 
 
 def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
@@ -375,7 +383,7 @@ def _end_words(machine: Machine, words: str, out: list[StreamingData]) -> None:
     machine.state = AFTER
 
 
-# ---------------------------------------------------------------------------------------------------------------- comments
+# ------------------------------------------------------------------------------------------------------------- comments
 
 
 def _open_comment(machine: Machine, state: int, comment: int, length: int) -> None:
@@ -404,7 +412,7 @@ def _in_comment(machine: Machine, state: int, text: str, final: bool, out: list[
     return star
 
 
-# ------------------------------------------------------------------------------------------------------------- odd strings
+# ---------------------------------------------------------------------------------------------------------- odd strings
 
 
 def _in_quotes(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
@@ -412,7 +420,7 @@ def _in_quotes(machine: Machine, state: int, text: str, final: bool, out: list[S
     key = state == KEY_QUOTED
     pieces: list[str] = machine.key_pieces if key else []
     waits = _read_quotes(machine, state, text, final, pieces, out)
-    if not key and machine.state == state or machine.error is not None:
+    if (not key and machine.state == state) or machine.error is not None:
         machine.emit("" if key else "".join(pieces), out)
     return waits
 
@@ -438,7 +446,7 @@ def _read_quotes(
             if machine.error is not None:
                 return False
             machine.pos = pos = stop
-        if pos >= barrier and (pos > barrier or pos < n and text[pos] not in closers):
+        if pos >= barrier and (pos > barrier or (pos < n and text[pos] not in closers)):
             if key:
                 machine.limit("key", machine.max_key, text, barrier)
             else:
@@ -501,7 +509,7 @@ def _behind_plus(machine: Machine, char: str, text: str, final: bool, out: list[
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------- behind a value
+# ------------------------------------------------------------------------------------------------------- behind a value
 
 
 def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
@@ -537,7 +545,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
         elif pending:
             # In an array white space and an opening are enough; a bare word is not.
             spaced = machine.offset + pos > machine.pending + 1
-            if not spaced or char not in _QUOTES and char not in "{[":
+            if not spaced or (char not in _QUOTES and char not in "{["):
                 machine.state = machine.reject(out)
                 return False
             machine.pending = -1
@@ -554,8 +562,8 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
 
 def _is_comma(machine: Machine, char: str) -> bool:
     return (
-        char == ";" and "wrong_separator" in machine.tolerances
-        or char in "，；" and "fullwidth_punctuation" in machine.tolerances
+        (char == ";" and "wrong_separator" in machine.tolerances)
+        or (char in "，；" and "fullwidth_punctuation" in machine.tolerances)
     )  # fmt: skip
 
 
@@ -596,9 +604,11 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
     in_object = machine.stack[-1][2]
-    if char in ",;，；}]" or not in_object and (char in "{[" or char in _QUOTES and machine.gap):
-        machine.state = machine.accept(out)
-    elif char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None:
+    if (
+        char in ",;，；}]"
+        or (not in_object and (char in "{[" or (char in _QUOTES and machine.gap)))
+        or (char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None)
+    ):
         machine.state = machine.accept(out)
     elif char == '"' and in_object and not final and _KEY_AND_COLON_START.fullmatch(text, pos) is not None:
         return len(text) - pos <= machine.limits.held or _accept(machine, out)
@@ -619,14 +629,14 @@ def _behind_doubled(machine: Machine, char: str, text: str, final: bool, out: li
     return False
 
 
-# ------------------------------------------------------------------------------------------------------------ before a value
+# ------------------------------------------------------------------------------------------------------- before a value
 
 
 def _before_value(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
     pos = machine.pos
     allowed = machine.tolerances
     if machine.pending >= 0:
-        # Behind a comma in an array. What is listed here ends the string; a bare word may be a literal, and then does too.
+        # Behind a comma in an array. What is listed here ends the string; so does a bare word that is a literal.
         if char in ",;，；]" or char in _QUOTES:
             machine.pending = -1
             machine.held = []
@@ -641,7 +651,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
             machine.state = machine.reject(out)
             return False
     inside = bool(machine.stack)
-    if char == "'" and "single_quotes" in allowed or char in _QUOTES and "odd_quotes" in allowed:
+    if (char == "'" and "single_quotes" in allowed) or (char in _QUOTES and "odd_quotes" in allowed):
         machine.begin_string(machine.offset + pos + 1, out)
         machine.diagnose("single_quotes" if char == "'" else "odd_quotes", text, pos, field=machine.leaf)
         machine.pos = pos + 1
@@ -691,7 +701,7 @@ def _no_value(machine: Machine, length: int, out: list[StreamingData]) -> None:
     machine.state = machine.scalar("null", None, None, out)
 
 
-# --------------------------------------------------------------------------------------------------------------------- keys
+# ----------------------------------------------------------------------------------------------------------------- keys
 
 
 def _before_key(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
@@ -711,7 +721,7 @@ def _before_key(machine: Machine, char: str, text: str, final: bool, out: list[S
             machine.pos = pos + 1
         else:
             machine.unexpected()
-    elif char == "'" and "single_quotes" in allowed or char in _QUOTES and "odd_quotes" in allowed:
+    elif (char == "'" and "single_quotes" in allowed) or (char in _QUOTES and "odd_quotes" in allowed):
         machine.diagnose("single_quotes" if char == "'" else "odd_quotes", text, pos)
         machine.pos = pos + 1
         machine.key_pieces = []
@@ -802,7 +812,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     pos = machine.pos
     allowed = machine.tolerances
     pending = machine.pending >= 0
-    if char == "=" and "wrong_separator" in allowed or char == "：" and "fullwidth_punctuation" in allowed:
+    if (char == "=" and "wrong_separator" in allowed) or (char == "：" and "fullwidth_punctuation" in allowed):
         if char == "=" and pos + 1 == len(text) and not final:
             return True
         if pending:
@@ -820,7 +830,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         machine.end_string(out)
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
-    elif "missing_colon" in allowed and (char in "{[" or machine.gap and _begins_value(machine, char)):
+    elif "missing_colon" in allowed and (char in "{[" or (machine.gap and _begins_value(machine, char))):
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
     elif char in ",;，；}]" and "missing_value" in allowed:
@@ -842,7 +852,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
 
 def _leads_on(machine: Machine, char: str) -> bool:
     """Whether a quoted key without its colon is one all the same, while a quote before it is pending."""
-    return char in "{[" or bool(machine.gap) and (char.isdigit() or char in "-tfn")
+    return char in "{[" or (bool(machine.gap) and (char.isdigit() or char in "-tfn"))
 
 
 def _begins_value(machine: Machine, char: str) -> bool:

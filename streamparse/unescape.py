@@ -40,7 +40,7 @@ class Unescaper:
             if match is not None:
                 pos += 6
                 yield chr(int(match[1], 16)), pos - before
-            elif pos + 1 == len(text) or text[pos + 1] == "u" and len(text) - pos < 6:
+            elif pos + 1 == len(text) or (text[pos + 1] == "u" and len(text) - pos < 6):
                 self._held = text[pos:]
                 break
             else:

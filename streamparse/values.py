@@ -1,5 +1,8 @@
 """JSON values: copies, comparison and numbers, without recursion and without surprises of size."""
 
+# What is in a container of JSON may be anything, which pyright calls unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from decimal import Decimal
@@ -53,10 +56,10 @@ def copy_value(value: Any) -> Any:
                 fresh: Any = {} if type(child) is dict else []
                 work.append((child, fresh))
                 child = fresh
-            if type(target) is dict:
-                target[key] = child
-            else:
+            if type(target) is list:
                 target.append(child)
+            else:
+                target[key] = child
     return root
 
 

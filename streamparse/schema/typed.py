@@ -264,7 +264,7 @@ class TypedTree:
             leaf = self.leaf
             path = event.path
             if leaf is None or path != self._path:
-                leaf = self.reach(event.parts, cast("Kind", event.kind))
+                leaf = self.reach(event.parts, event.kind)
                 self._path = path
             if leaf.kind == "string":
                 leaf.pieces.append(cast("str", event.delta))
@@ -274,14 +274,10 @@ class TypedTree:
                 node = self.reach(parts, event.kind) if len(self.chain) <= len(parts) else self.chain[-1]
             else:
                 leaf = self.leaf
-                node = (
-                    leaf
-                    if leaf is not None and event.path == self._path
-                    else self.reach(parts, cast("Kind", event.kind))
-                )
+                node = leaf if leaf is not None and event.path == self._path else self.reach(parts, event.kind)
             self.close(node, event.value)
         elif kind == "start":
-            self.reach(event.parts, cast("Kind", event.kind))
+            self.reach(event.parts, event.kind)
             self._path = event.path
         elif kind == "reset":
             self.reset(event.parts)
