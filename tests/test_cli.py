@@ -586,7 +586,7 @@ def test_the_live_view_on_a_terminal(width: int, tmp_path: Path) -> None:
     data = {"title": "Rain", HOSTILE: {"text": HOSTILE, "list": [1, None, True, []]}, "wide": "日本語" * 40}
     path.write_text(f"<think>{HOSTILE}</think>\n{json.dumps(data, ensure_ascii=True)}", encoding="utf-8")
     status, raw = on_a_terminal("watch", str(path), "--speed", "4", width=width)
-    assert status == 0
+    assert status == 0, raw
     assert raw.index("\x1b[?25l") < raw.index("\x1b[?25h"), "the cursor is hidden, then shown again"
     text = shown(raw)
     assert "title Rain" in text
@@ -602,14 +602,14 @@ def test_no_color_has_no_colors(tmp_path: Path) -> None:
     path.write_text(json.dumps(DATA), encoding="utf-8")
     colors = re.compile(r"\x1b\[[0-9;]*(3\d|4\d|9\d)[0-9;]*m")
     status, raw = on_a_terminal("watch", str(path), width=80)
-    assert status == 0
+    assert status == 0, raw
     assert colors.search(raw)
     status, raw = on_a_terminal("watch", str(path), width=80, NO_COLOR="1")
-    assert status == 0
+    assert status == 0, raw
     assert not colors.search(raw)
     assert "✓" in raw
     status, raw = on_a_terminal("watch", str(path), width=80, TERM="dumb")
-    assert status == 0
+    assert status == 0, raw
     assert "\x1b" not in raw
 
 
