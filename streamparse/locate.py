@@ -1,8 +1,8 @@
 """Locate: where in the answer the document begins.
 
-The answer is Markdown, prose, wrappers and, somewhere, JSON. What counts as the beginning of a document depends on where it stands: at the
-start of the answer or of a fence nearly everything does; in prose only what prose never writes. Nothing that is not certain is sent on,
-and what is held back to become certain is bounded.
+The answer is Markdown, prose, wrappers and, somewhere, JSON. What counts as the beginning of a document depends on
+where it stands: at the start of the answer or of a fence nearly everything does; in prose only what prose never writes.
+Nothing that is not certain is sent on, and what is held back to become certain is bounded.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any, Final
 
 SKIP: Final = 0  # text outside of the document
 NOTE: Final = 1  # a diagnostic, at this place
-BEGIN: Final = 2  # a document begins with this text; whatever comes after it belongs to the reader, until it says `resume`
+BEGIN: Final = 2  # a document begins with this text; what comes after it belongs to the reader, until `resume`
 Step = tuple[int, str]
 
+_BLOCK: Final = 2048
 _START: Final = 0  # nothing but white space so far, or a wrapper that can only hold a document
 _PROSE: Final = 1
 _FENCE: Final = 2  # in the first line of a fence
@@ -29,19 +30,49 @@ _SEPARATORS: Final = ":=："
 _WRAPPER: Final = re.compile(
     r"<\|[^<>|\s]{1,40}\|>(?:assistant)?"  # a special token of a chat template
     r"|<[A-Za-z][\w.-]{0,40}(?:\s[^<>]{0,100})?>"  # <json>, <output type="x">
-    r"|(?:(?:const|let|var|return|export\s+default)\s+)?[A-Za-z_$][\w$.]{0,60}(?:\s*=|\s*\(|\s*:(?=\s*[\[{`]))"  # result = · callback(
+    r"|(?:(?:const|let|var|return|export\s+default)\s+)?[A-Za-z_$][\w$.]{0,60}"
+    r"(?:\s*=|\s*\(|\s*:(?=\s*[\[{`]))"  # result = · callback(
     r"|(?:json[5lc]?|javascript|js|python)(?=\s*[\[{`])",
     re.IGNORECASE,
 )
+_ROLE: Final = "assistant"
+# Languages whose code models show beside the answer.
+_CODE: Final = frozenset(
+    (
+        *(
+            "bash",
+            "c",
+            "c#",
+            "c++",
+            "console",
+            "cpp",
+            "cs",
+            "csharp",
+            "css",
+            "diff",
+            "dockerfile",
+            "go",
+            "html",
+            "java",
+        ),
+        *("kotlin", "lua", "makefile", "perl", "php", "powershell", "py", "python", "python3", "r", "rb", "rs", "ruby"),
+        *("rust", "scala", "sh", "shell", "sql", "swift", "xml", "zsh"),
+    )
+)
 # What may still become one of the above when more text comes.
-_WRAPPER_START: Final = re.compile(r"<\|?[^<>]{0,160}|(?:(?:const|let|var|return|export(?:\s+default)?)\s+)?[A-Za-z_$][\w$.]{0,60}\s*:?\s*", re.IGNORECASE)
+_WRAPPER_START: Final = re.compile(
+    r"<\|?[^<>]{0,160}"
+    r"|(?:(?:const|let|var|return|export(?:\s+default)?)\s+)?[A-Za-z_$][\w$.]{0,60}\s*:?\s*",
+    re.IGNORECASE,
+)
 _PROSE_KEY: Final = re.compile(
     r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|“[^”]*”|`[^`]*`|\\\"[^\"\\]*\\\")\s*[:=：]"
     r"|[^\W\d]\w*\s*[:：](?=[\s\"'\d{\[-]|true|false|null|True|False|None))",
     re.DOTALL,
 )
 _PROSE_KEY_START: Final = re.compile(
-    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*(?:\\|\"\s*)?|'(?:[^'\\]|\\.)*(?:\\|'\s*)?|“[^”]*(?:”\s*)?|`[^`]*(?:`\s*)?|\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
+    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*(?:\\|\"\s*)?|'(?:[^'\\]|\\.)*(?:\\|'\s*)?|“[^”]*(?:”\s*)?|`[^`]*(?:`\s*)?"
+    r"|\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
     r"|[^\W\d]\w*\s*(?:[:：](?:t|tr|tru|f|fa|fal|fals|n|nu|nul|T|Tr|Tru|F|Fa|Fal|Fals|N|No|Non)?)?)",
     re.DOTALL,
 )
@@ -54,7 +85,9 @@ _SCALAR_START: Final = {
     "boolean": re.compile(r"(?:[Tt]rue|[Ff]alse)\b"),
     "null": re.compile(r"(?:null|None)\b"),
 }
-_JSON_START: Final = re.compile(r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*")
+_JSON_START: Final = re.compile(
+    r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*"
+)
 _INTEREST: Final = re.compile(r"[{\[]|```|~~~|`{1,2}\Z|~{1,2}\Z")
 _FENCE_INFO: Final = re.compile(r"[^\n{\[]*")
 _BEHIND_SPACE: Final = re.compile(r"[\s;,)]+")
@@ -65,11 +98,15 @@ _CLOSING_TAG_START: Final = re.compile(r"<(?:/[\w.-]{0,40}\s*)?|`{1,2}|~{1,2}")
 class Locator:
     """Finds documents in the text of the answer.
 
-    `feed(text)` gives steps `(kind, text)`: `SKIP`, `NOTE`, `BEGIN`. After `BEGIN` the text belongs to the reader, who calls
-    `resume(text)` with what is left when the document is closed. `kind` is the root kind that a schema asks for, or None.
+    `feed(text)` gives steps `(kind, text)`: `SKIP`, `NOTE`, `BEGIN`. After `BEGIN` the text belongs to the reader, who
+    calls `resume(text)` with what is left when the document is closed. `kind` is the root kind that a schema asks for,
+    or None.
     """
 
-    __slots__ = ("_buffer", "_fenced", "_held", "_noted", "_prose", "_scanned", "_state", "_wrapped", "count", "empty", "kind")
+    __slots__ = (
+        "_buffer", "_code", "_fenced", "_held", "_noted", "_prose", "_scanned", "_state", "_wrapped",
+        "count", "empty", "kind",
+    )  # fmt: skip
 
     def __init__(self, *, kind: str | None = None, held: int = 4096) -> None:
         self._buffer = ""
@@ -78,6 +115,7 @@ class Locator:
         self.kind = kind
         self._state = _START
         self._fenced = ""
+        self._code = False  # in a fence of code, where `x = {}` is no wrapper of the answer
         self._wrapped = False
         self._scanned = 0  # how far a string at the start was read
         self._prose = False  # text that is no document was seen since the last one
@@ -89,24 +127,34 @@ class Locator:
 
     def feed(self, text: str) -> list[Step]:
         """What is certain now."""
-        self._buffer += text
-        return self._run(final=False)
+        return self._read(text)
+
+    def _read(self, text: str) -> list[Step]:
+        # Block by block: each step takes its text off the buffer, which costs as much as the buffer is long.
+        steps: list[Step] = []
+        for at in range(0, len(text), _BLOCK):
+            self._buffer += text[at : at + _BLOCK]
+            steps += self._run(final=False)
+            if self._state == _INSIDE:
+                steps[-1] = (BEGIN, steps[-1][1] + text[at + _BLOCK :])
+                break
+        return steps
 
     def resume(self, text: str) -> list[Step]:
         """The document is closed; `text` stands behind it."""
         self._state = _BEHIND
         self._prose = False
-        self._buffer = text
-        return self._run(final=False)
+        self._buffer = ""
+        return self._read(text)
 
     def refuse(self, text: str) -> list[Step]:
         """What began is not wanted after all: it is text, and documents may stand behind its first character."""
         self.count -= 1
         self._state = _PROSE
-        self._buffer = text
+        self._buffer = text[:1]
         steps: list[Step] = []
         self._say(steps, 1)
-        return steps + self._run(final=False)
+        return steps + self._read(text[1:])
 
     def close(self) -> list[Step]:
         """The text is over."""
@@ -145,7 +193,9 @@ class Locator:
             steps.append((NOTE, code))
 
     def _begin(self, steps: list[Step]) -> None:
-        if self._prose and not self.count:
+        if self.count:
+            self._note(steps, "extra_document")
+        elif self._prose:
             # Noted here, not when the prose was read: without a document the text is not "before" anything.
             steps.append((NOTE, "leading_text"))
         steps.append((BEGIN, self._buffer))
@@ -187,15 +237,17 @@ class Locator:
             return True
         if char == "#" or buffer.startswith(("//", "/*")):
             return self._comment(steps, final)
-        if self.kind == "string" or self.kind in _SCALAR_START and _SCALAR_START[self.kind].match(buffer) is not None:
+        if self.kind == "string" or (self.kind in _SCALAR_START and _SCALAR_START[self.kind].match(buffer)):
             self._begin(steps)
             return False
         if char == '"':
             self._scanned = 1
             self._state = _QUOTE
             return False
-        match = _WRAPPER.match(buffer)
+        match = None if self._code else _WRAPPER.match(buffer)
         if match is not None and match.end() <= self._held:
+            if not final and _ROLE.startswith(buffer[match.end() :].lower()) and match[0].endswith("|>"):
+                return True
             behind = match.end()
             while behind < len(buffer) and buffer[behind].isspace():
                 behind += 1
@@ -206,7 +258,7 @@ class Locator:
                 self._skip(steps, match.end())
                 self._wrapped = True
                 return False
-        elif not final and len(buffer) <= self._held and _WRAPPER_START.fullmatch(buffer) is not None:
+        elif not final and not self._code and len(buffer) <= self._held and _WRAPPER_START.fullmatch(buffer):
             return True
         self._state = _PROSE
         return False
@@ -261,7 +313,7 @@ class Locator:
         return self.kind is None or self.kind == ("object" if char == "{" else "array")
 
     def _decide(self, final: bool) -> bool | None:
-        """Whether the bracket in front of the buffer, at the start of the answer, begins a document; None: wait for more."""
+        """Whether the bracket in front of the buffer, at the start of the answer, begins a document; None: wait."""
         head = self._buffer[: self._held + 1]
         long = len(self._buffer) > self._held
         opens = self._opens(head, 0, final and not long)
@@ -285,7 +337,7 @@ class Locator:
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
             return True
-        stops = "{}[]\"\n<>!?;" + (_SEPARATORS if opener == "{" else "")
+        stops = '{}[]"\n<>!?;' + (_SEPARATORS if opener == "{" else "")
         while at < len(buffer) and buffer[at] not in stops:
             if buffer[at] == "," or buffer[at] == "，":
                 return opener == "["
@@ -326,9 +378,10 @@ class Locator:
     def _fence_line(self, steps: list[Step], final: bool) -> bool:
         """The info string: to the end of the line, or to a document that begins on it."""
         end = _FENCE_INFO.match(self._buffer).end()  # type: ignore[union-attr]  # matches always, if nothing
-        if end == len(self._buffer) and not final:
-            if len(self._buffer) <= self._held:
-                return True
+        if end == len(self._buffer) <= self._held and not final:
+            return True
+        info = self._buffer[:end].strip("`~ \t\r").lower().split(maxsplit=1)
+        self._code = bool(info) and info[0] in _CODE
         self._skip(steps, end)
         self._state = _START
         return False
@@ -344,6 +397,7 @@ class Locator:
         if match[0] in ("```", "~~~"):
             if self._fenced == match[0]:
                 self._fenced = ""
+                self._code = False
                 self._skip(steps, 3)
             else:
                 self._open_fence(steps)
@@ -360,8 +414,6 @@ class Locator:
         if opens is None and len(buffer) <= self._held:
             return True
         if opens and self._fits(buffer[0]):
-            if self.count:
-                self._note(steps, "extra_document")
             self._begin(steps)
         else:
             self._say(steps, 1)
@@ -400,6 +452,7 @@ class Locator:
                 if not self._fenced:
                     self._note(steps, "trailing_text")
                 self._fenced = ""
+                self._code = False
             self._skip(steps, closing.end())
             return False
         if not final and _CLOSING_TAG_START.fullmatch(buffer) is not None:
@@ -413,7 +466,6 @@ class Locator:
             if opens is None:
                 return True
             if opens and self._fits(buffer[0]):
-                self._note(steps, "extra_document")
                 self._begin(steps)
                 return False
         self._state = _PROSE

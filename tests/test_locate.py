@@ -1,0 +1,379 @@
+"""Where the document begins: envelopes that models write round JSON, at every split."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import pytest
+from support.runner import Outcome, run
+from support.splits import each, pieces, two_way
+from support.values import show
+
+from streamparse import JsonSchema, StreamParser
+
+DATA = {"a": 1}
+JSON = '{"a":1}'
+
+
+def everywhere(text: str, **options: Any) -> Outcome:
+    """The outcome of `text`, the same one whole, at every split in two, and one character at a time."""
+    first = run([text], **options)
+    for chunks in (each(text), *two_way(text)):
+        assert run(chunks, **options) == first, chunks
+    return first
+
+
+def check(text: str, data: Any, *codes: str, **options: Any) -> Outcome:
+    """`text` holds this (`...`: nothing), and these remarks are among those made. No text is lost."""
+    got = everywhere(text, **options)
+    assert got.error is None
+    assert got.has_data is (data is not ...)
+    assert got.data == show(None if data is ... else data)
+    assert got.complete is (data is not ...)
+    assert got.text == text
+    assert set(codes) <= got.codes
+    return got
+
+
+# ---- fences
+
+
+@pytest.mark.parametrize(
+    ("opener", "closer"),
+    [
+        ("```json\n", "\n```"),
+        ("```JSON\n", "\n```"),
+        ("```Json5\n", "\n```"),
+        ('```jsonc title="x.json"\n', "\n```"),
+        ("``` json \n", "\n``` "),
+        ("```\n", "\n```"),
+        ("```\r\n", "\r\n```\r\n"),
+        ("```javascript\n", "\n```"),
+        ("~~~\n", "\n~~~"),
+        ("~~~json\n", "\n~~~"),
+        ("   ```json\n   ", "\n   ```"),
+        ("\t```json\n\t", "\n\t```"),
+        ("> ```json\n> ", "\n> ```"),
+        ("- ```json\n  ", "\n  ```"),
+        ("````json\n", "\n````"),
+        ("``````\n", "\n``````"),
+        ("~~~~~\n", "\n~~~~~"),
+        ("```json\n\n\n", "\n\n\n```\n\n"),
+        ("```json ", " ```"),
+        ("```json", "```"),
+        ("```", "```"),
+        ("`", "`"),
+        ("``", "``"),
+        ("```json\n", ""),
+        ("```json\n", "\n"),
+        ("```json\n", "\n`"),
+        ("```json\n", "\n``"),
+    ],
+)
+@pytest.mark.parametrize(("before", "behind"), [("", ""), ("Here's it:\n\n", "\n\nThat's {all}."), ("\n", "\n")])
+def test_fence(opener: str, closer: str, before: str, behind: str) -> None:
+    check(before + opener + JSON + closer + behind, DATA)
+
+
+@pytest.mark.parametrize("ticks", ["```", "````", "~~~"])
+def test_fence_is_remarked_on(ticks: str) -> None:
+    got = check(f"{ticks}json\n{JSON}\n{ticks}", DATA, "fence")
+    assert "trailing_text" not in got.codes
+    assert "leading_text" not in got.codes
+
+
+def test_fence_inside_a_string_inside_a_fence() -> None:
+    for text in ('{"md":"```py\\nx = {}\\n```"}', '{"md":"```"}', '{"md":"~~~ ``` `"}'):
+        wanted = {"md": text[7:-2].replace("\\n", "\n")}
+        check(f"```json\n{text}\n```", wanted, "fence")
+        check(f"````\n{text}\n````", wanted, "fence")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```python\nd = dict(a=1)\nprint(f'{d}')\n```",
+        "```python\nfor x in [1, 2]:\n    print({x})\n```",
+        "```\nplain text\n```",
+        "```sh\ncurl ${HOST}/v1 | jq .[0]\n```",
+        "```c\nint main(void) { return x[0]; }\n```",
+        "```html\n<p>{{ name }}</p>\n```",
+        "~~~\ntext\n~~~",
+        "`d[0]` and `{x}`",
+        "```\n```",
+    ],
+)
+def test_code_before_the_fence_with_the_document(code: str) -> None:
+    check(f"First:\n{code}\nThen:\n```json\n{JSON}\n```\n", DATA)
+    check(f"{code}\n```json\n{JSON}\n```\n", DATA)
+
+
+def test_several_fences() -> None:
+    text = '```json\n{"a":1}\n```\nor\n```json\n{"b":[2]}\n```'
+    check(text, DATA, "extra_document")
+    check(text, {"b": [2]}, documents="last")
+    check(text, [DATA, {"b": [2]}], documents="all")
+
+
+# ---- prose
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Here's the JSON you asked for: ",
+        "Use {name} here. ",
+        "See [1] and [2, 3] first: ",
+        "Set {x, y} = 2, {} and []: ",
+        "It's 'quoted' and \"quoted\" and `code`: ",
+        "f(x) = {x | x > 0}; a[0] = b[i]; ",
+        "[Note] this: ",
+        "[1] Smith et al. ",
+        "{name}, hello: ",
+        "Call obj.method({opts}) or arr[idx]:\n",
+        "| a | b |\n|---|---|\n| {x} | [y] |\n\n",
+        "# Title\n\n* item [link](http://x.y/{id}?a=[b])\n\n",
+        "$\\frac{a}{b} \\in [0, 1)$. ",
+        "{{ template }} and {% tag %} and ${var}: ",
+        "<p class='x'>Text</p> ",
+        "1. First: {a}\n2. Second: [b]\n",
+        "5 < 6 and 7 > 3: ",
+        "Ich heiße „Jörg“ {ü}: ",
+        'See { "unclosed quote } then ',
+        "[unclosed and {unclosed then ",
+    ],
+)
+def test_prose_before(prose: str) -> None:
+    check(prose + JSON, DATA, "leading_text")
+    check(prose + f"\n```json\n{JSON}\n```", DATA, "leading_text", "fence")
+    check(prose + JSON + "\n" + prose, DATA, "leading_text", "trailing_text")
+
+
+@pytest.mark.parametrize(
+    "prose", ["I cannot help with that.", "Use {name} or [x] here.", "", " \n", "{x", "`", "It's {"]
+)
+def test_prose_alone(prose: str) -> None:
+    got = everywhere(prose)
+    assert not got.has_data or not prose.strip() or prose == "{x"
+    assert got.text == prose
+    assert not got.complete
+
+
+def test_arrays_in_prose() -> None:
+    for array, value in (('[{"a":1}]', [DATA]), ("[[1],[2]]", [[1], [2]]), ('["a","b"]', ["a", "b"])):
+        check(f"The list: {array} is it.", value, "leading_text")
+    check("The list [1, 2] is not it.", ...)
+    check("The list [1, 2] is it.", [1, 2], output=JsonSchema({"type": "array"}))
+
+
+def test_empty_documents_in_prose_count_if_nothing_better_comes() -> None:
+    check("Nothing found: {}", {}, "leading_text")
+    check("Nothing found: []", [], "leading_text")
+    check(f"Not {{}} but {JSON}", DATA)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("{name: 1}", {"name": 1}),
+        ("{'a': 1}", DATA),
+        ("[1, 2]", [1, 2]),
+        ("[]", []),
+        ("{}", {}),
+        ("[red, green]", ["red", "green"]),
+        ("[red]", ["red"]),
+        ("{ }", {}),
+        ("[1\n,2]", [1, 2]),
+        ("[true]", [True]),
+        ("[-1]", [-1]),
+    ],
+)
+def test_at_the_start_nearly_everything_is_a_document(text: str, data: Any) -> None:
+    for before, behind in (("", ""), ("\n ", "\n"), ("```\n", "\n```"), ("```json\n", "\n```\n")):
+        check(before + text + behind, data)
+
+
+# ---- wrappers and tokens
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("<json>", "</json>"),
+        ("<output>\n", "\n</output>\n"),
+        ('<output type="json">', "</output>"),
+        ("<result><json>", "</json></result>"),
+        ("<json>\n```json\n", "\n```\n</json>"),
+        ("```json\n<json>", "</json>\n```"),
+        ("json\n", ""),
+        ("JSON: ", ""),
+        ("json ", ""),
+        ("result = ", ";"),
+        ("const result = ", ";"),
+        ("let x=", ";\n"),
+        ("return ", ";"),
+        ("export default ", ";"),
+        ("module.exports = ", ";"),
+        ("callback(", ");"),
+        ("JSON.parse(", ")"),
+        ("Output: ", ""),
+        ("<|im_start|>assistant\n", "<|im_end|>"),
+        ("", "<|im_end|>"),
+        ("", "<|eot_id|>"),
+        ("", "</s>"),
+        ("", "<|endoftext|>"),
+        ("", "<end_of_turn>"),
+        ("// the answer\n", ""),
+        ("/* the answer */ ", " // done"),
+        ("# the answer\n", ""),
+        ("\ufeff", ""),
+        ("\u200b\u00a0", "\u00a0\u200b"),
+        ("\u2060", "\ufeff"),
+    ],
+)
+def test_wrapper(before: str, behind: str) -> None:
+    check(before + JSON + behind, DATA)
+    if "`" not in before:
+        check(f"{before}```json\n{JSON}\n```{behind}", DATA)
+
+
+def test_wrapper_is_remarked_on() -> None:
+    for text in (f"<json>{JSON}</json>", f"result = {JSON};", f"callback({JSON});", f"json\n{JSON}"):
+        got = check(text, DATA, "wrapper")
+        assert "trailing_text" not in got.codes
+
+
+# ---- several documents
+
+
+SEPARATORS = ["", "\n", " ", ", ", "\n---\n", "\nand then\n", "\n```\n```json\n"]
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_documents(separator: str) -> None:
+    text = separator.join(['{"a":1}', '{"b":"x"}', '{"c":[2]}'])
+    check(text, {"a": 1}, "extra_document")
+    check(text, {"c": [2]}, documents="last")
+    got = check(text, [{"a": 1}, {"b": "x"}, {"c": [2]}], documents="all")
+    assert [row.parts for row in got.events if row.type == "done"] == [
+        (0, "a"),
+        (0,),
+        (1, "b"),
+        (1,),
+        (2, "c", 0),
+        (2, "c"),
+        (2,),
+    ]
+
+
+def test_trailing_braces_are_no_document() -> None:
+    for trailing in ("\nHope that helps! {not json}", "\n{x} is it.", "\n[1] Smith", " Use [a] or {b: }."):
+        check(JSON + trailing, DATA, "trailing_text")
+    check(JSON + "}", DATA, "extra_bracket")
+    check(JSON + "\n}]", DATA, "extra_bracket")
+
+
+# ---- with a schema
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "data"),
+    [
+        ("integer", "42", 42),
+        ("number", "The answer:\n4.5"[-3:], 4.5),
+        ("boolean", "true", True),
+        ("null", "null", None),
+        ("string", "hello", "hello"),
+        ("string", '"hello"', "hello"),
+        ("object", '[1] {"a":1}', DATA),
+        ("object", 'See ["x"]: {"a":1}', DATA),
+        ("array", 'See {"x": 1}: ["a"]', ["a"]),
+        ("array", "Values: [1, 2]", [1, 2]),
+    ],
+)
+def test_root_kind(kind: str, text: str, data: Any) -> None:
+    check(text, data, output=JsonSchema({"type": kind}))
+
+
+@pytest.mark.parametrize("text", ["42", "-1.5", "true", "null", '"hi"', "  42 \n", "```json\n42\n```", '"a \\" b"'])
+def test_a_lone_scalar_counts(text: str) -> None:
+    value = {"42": 42, "-1.5": -1.5, "true": True, "null": None, '"hi"': "hi", '"a \\" b"': 'a " b'}
+    check(text, value[text.strip("`json \n")] if "`" in text else value[text.strip()])
+
+
+def test_a_scalar_with_something_beside_it_does_not_count() -> None:
+    for text in ("42 apples", "true story", '"hi" she said', "null and void"):
+        check(text, ...)
+
+
+def test_the_document_whose_keys_fit_wins() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
+    for between in ("\n", " and ", "\n```\n```json\n"):
+        check('{"other":1}' + between + '{"a":"x","b":"z"}', {"a": "x", "b": "z"}, output=JsonSchema(schema))
+
+
+# ---- it streams, and it stays small
+
+
+@pytest.mark.parametrize(
+    "before", ["", "Here's {it}: ", "```json\n", "<json>", "result = ", "Text\n\n```python\nx={}\n```\n"]
+)
+def test_streaming_begins_at_the_first_key(before: str) -> None:
+    parser = StreamParser()
+    for char in before + '{"key": ':
+        assert parser.feed(char) == []
+    assert [event.delta for event in parser.feed('"v')] == ["v"]
+    assert parser._direct
+
+
+MEGABYTE = 1_000_000
+LONG = {
+    "prose": "The quick brown fox, it's {quick} and [brown], jumps over the lazy dog.\n" * (MEGABYTE // 72),
+    "prose of one word": "a" * MEGABYTE,
+    "unclosed fence": "```text\n" + "nothing to see here\n" * (MEGABYTE // 20),
+    "fences": "```\nx\n```\n" * (MEGABYTE // 10),
+    "unclosed fence and string": "```json\n" + '{"a":"' + "x" * MEGABYTE,
+    "braces": "{" * MEGABYTE,
+    "braces in prose": "x" + "{" * MEGABYTE,
+    "brackets in prose": "x" + "[ " * (MEGABYTE // 2),
+    "keys in prose": "x" + '{"' * (MEGABYTE // 2),
+    "bare keys in prose": "x" + "{a" * (MEGABYTE // 2),
+    "long key in prose": 'x{"' + "k" * MEGABYTE,
+    "ticks": "`" * MEGABYTE,
+    "ticks in prose": "x `" * (MEGABYTE // 3),
+    "quote": '"' + "x" * MEGABYTE,
+    "tags": "<a>" * (MEGABYTE // 3),
+    "comment": "/* " + "x" * MEGABYTE,
+    "behind": JSON + " </a" * (MEGABYTE // 4),
+    "documents": JSON * (MEGABYTE // 7),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_text_is_linear(name: str) -> None:
+    """The bound of 30 s only tells linear from quadratic, which would take hours."""
+    for text, size in ((LONG[name], MEGABYTE + 10), (LONG[name], 1000), (LONG[name][: MEGABYTE // 5], 7)):
+        begun = time.perf_counter()
+        parser = StreamParser()
+        locator = parser._locator
+        assert locator is not None
+        most = 0
+        for chunk in pieces(text, list(range(size, len(text), size))):
+            if parser.error is not None:
+                break
+            parser.feed(chunk)
+            most = max(most, len(locator._buffer))
+        if parser.error is None:
+            parser.close()
+        took = time.perf_counter() - begun
+        print(f"{name}, chunks of {size}: {took:.2f} s, {most} held")
+        assert most <= 1024
+        assert took < 30
+
+
+def test_noise_never_begins_a_document_that_is_not_there() -> None:
+    for parts in itertools.product(["{", "[", "x", " ", '"', "`", ":"], repeat=4):
+        text = "x " + "".join(parts)
+        assert run([text]) == run(each(text))
