@@ -61,8 +61,8 @@ class SSEDecoder(_Faults):
     A chunk is the JSON in the data of one event. `[DONE]` gives none. A name other than `message` becomes the chunk's
     `type` where it has none. Data that is no JSON is a fault, but under the name `error` it is the message of one. The
     line `error: {…}`, which is no field of the standard, is read as an error event: some servers send it. A last event
-    without its blank line counts where it is whole. Fields that are not known are skipped, as the standard wants it, but
-    a body that has no other ones is a fault.
+    without its blank line counts where it is whole. Fields that are not known are skipped, as the standard wants it,
+    but a body that has no other ones is a fault.
     """
 
     _LINE = re.compile(r"\r\n|\r|\n")
