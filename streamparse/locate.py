@@ -125,6 +125,11 @@ class Locator:
         self.empty = ""
         """An empty document that was seen in prose: it counts if nothing better comes."""
 
+    @property
+    def held(self) -> str:
+        """The text that was not decided yet."""
+        return self._buffer
+
     def feed(self, text: str) -> list[Step]:
         """What is certain now."""
         return self._read(text)

@@ -340,6 +340,11 @@ class Splitter:
         """True when a block was begun only because it was said to be open, and no delimiter has confirmed it."""
         return self._forced
 
+    @property
+    def held(self) -> str:
+        """The text that was not decided yet."""
+        return self._buffer
+
     def feed(self, text: str) -> list[Piece]:
         """The pieces that are certain now."""
         if self._state == _DONE:
