@@ -29,9 +29,9 @@ KINDS = {
 }
 HEAD = """# What models write, and what comes out
 
-This page is made from the cases of the tests: each input was run, and the columns show what came out. A raw line break
-is shown as ⏎, a tab as ⇥. The codes are those of `Diagnostic`, explained [at the end](#codes); an input without a code is
-read as it stands. Every case gives the same however its text is cut into chunks.
+This page is made from the cases of the tests: each input was run, and the columns show what came out. A raw line
+break is shown as ⏎, a tab as ⇥. The codes are those of `Diagnostic`, explained [at the end](#codes); an input without
+a code is read as it stands. Every case gives the same however its text is cut into chunks.
 """
 
 
