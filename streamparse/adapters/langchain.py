@@ -60,6 +60,8 @@ class LangChainAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
+        if _is_other_event(chunk):
+            return has(chunk, "run_id")
         message = _message(chunk)
         return (
             is_data(message)

@@ -7,9 +7,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from clients.checks import ClientTests
+from clients.checks import ClientTests, check_fields
 from clients.packages import need
+from clients.replies import ANSWER, CARD
+from clients.server import Play, playing
 from clients.wire import MODEL, OPENAI_CHAT, RESPONSES
+from streamparse import wrap
 from streamparse.response import Response
 
 need("langchain-core")
@@ -50,3 +53,15 @@ class TestResponses(TestChat):
     def check_head(self, response: Response) -> None:
         assert response.id == RESPONSES.id
         assert response.model == (None if response.end_state == "cut" else MODEL)  # told at the end
+
+
+async def test_the_dicts_of_astream_events() -> None:
+    with playing(Play(body=OPENAI_CHAT.body(ANSWER))) as provider:
+        model = TestChat().model(provider.url)
+        result = wrap(model.astream_events("Triage order 1182.", version="v2"))
+        events = [event async for event in result.get_async_generator(type="instant")]
+    check_fields(events, CARD)
+    response = result.response
+    assert response is not None
+    assert (response.text, response.data, response.finish_reason) == (ANSWER.text, CARD, "stop")
+    assert response.end_state == "complete"

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from clients.checks import ClientTests
+from clients.checks import ClientTests, check_fields
 from clients.packages import need
+from clients.replies import ANSWER, CARD
+from clients.server import Play, playing
 from clients.wire import MODEL, OPENAI_CHAT
+from streamparse import wrap
 from streamparse.response import Response
 
 pydantic_ai = need("pydantic-ai-slim")
@@ -59,3 +62,16 @@ class TestModelRequest(ClientTests):
     async def async_call(self, url: str) -> AsyncIterator[Callable[[], Any]]:
         model = self.model(url)
         yield lambda: direct.model_request_stream(model, [messages.ModelRequest.user_text_prompt("Triage order 1182.")])
+
+
+async def test_the_events_of_an_agents_run() -> None:
+    play = Play(body=OPENAI_CHAT.body(ANSWER))
+    with playing(play) as provider:
+        agent = pydantic_ai.Agent(TestModelRequest.model(provider.url))
+        result = wrap(agent.run_stream_events("Triage order 1182."))
+        events = [event async for event in result.get_async_generator(type="instant")]
+    check_fields(events, CARD)
+    response = result.response
+    assert response is not None
+    assert (response.text, response.reasoning, response.data) == (ANSWER.text, ANSWER.reasoning, CARD)
+    assert (response.end_state, response.finish_reason, response.model) == ("complete", "stop", MODEL)
