@@ -60,8 +60,8 @@ class LangChainAdapter(Adapter):
 
     @staticmethod
     def matches(chunk: Any) -> bool:
-        if _is_other_event(chunk):
-            return has(chunk, "run_id")
+        if _is_other_event(chunk) and has(chunk, "run_id"):
+            return True  # `astream_events` begins with other events than the model's
         message = _message(chunk)
         return (
             is_data(message)
