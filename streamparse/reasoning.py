@@ -291,6 +291,10 @@ _DONE: Final = 4  # in the answer: everything passes
 
 _SPACE: Final = re.compile(r"[\s\ufeff\u200b\u200c\u200d\u2060]*")
 _TOKEN: Final = r"re:<\|[^<>|\s]{1,40}\|>"
+_DOCUMENT: Final = (
+    r"""re:\{\s*(?:["'“`{},/\#\\]|[\w$-]{1,64}\s*[:=：])|\[\s*(?:["'“`{\[\],/\#]|[-+\w.]{1,64}\s*,)|```|~~~"""
+)
+_ALONE: Final = re.compile(r"[{\[]\s*[^\s{}\[\]]{0,64}\s*(?:[}\]]\s*)?")
 _WINDOW: Final = 512  # how far behind a closer is looked for what confirms it
 
 
@@ -342,7 +346,7 @@ class Splitter:
 
     @property
     def held(self) -> str:
-        """The text that was not decided yet."""
+        """What is held back."""
         return self._buffer
 
     def feed(self, text: str) -> list[Piece]:
@@ -449,10 +453,14 @@ class Splitter:
 
     def _begins_document(self, start: int, final: bool) -> bool | None:
         """Whether the text begins like a JSON document; None where it is too early to say."""
-        head = self._buffer[start : start + 3]
-        if head[0] in "{[" or head in ("```", "~~~"):
+        head = self._buffer[start : start + self._held]
+        match = compile_delimiters((_DOCUMENT,)).match(head, partial=True)
+        if match is not None and not match.partial:
             return True
-        return None if not final and head in ("`", "``", "~", "~~") else False
+        # `[1]` and `{name}` are documents only where they stand alone.
+        if len(head) == self._held or (match is None and _ALONE.fullmatch(head) is None):
+            return False
+        return True if final else None
 
     def _forced_start(self, pieces: list[Piece], start: int) -> None:
         self._take(pieces, SKIP, start)

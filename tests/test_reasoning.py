@@ -321,6 +321,29 @@ def test_forced_start_with_prose_and_no_closer_does_not_swallow_the_answer() -> 
     check('Sure:\n```json\n{"a":1}\n```', 'Sure:\n```json\n{"a":1}\n```', DATA, starts_in_reasoning=True)
 
 
+@pytest.mark.parametrize(
+    "thought", ["[1] First, the city.", "{x} is what they want.", "[Note] see", "`x` is it", "[a b"]
+)
+def test_forced_start_with_a_thought_that_begins_with_a_bracket(thought: str) -> None:
+    check(f'{thought}</think>{{"a":1}}', thought, DATA, answer='{"a":1}', starts_in_reasoning=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("[1]", [1]),
+        ("[1, 2]", [1, 2]),
+        ("{}", {}),
+        ("[]\n", []),
+        ("{a: 1}", DATA),
+        ("{'a': 1}", DATA),
+        ("[[1]]", [[1]]),
+    ],
+)
+def test_forced_start_with_a_document_alone(text: str, data: Any) -> None:
+    check(text, "", data, answer=text, starts_in_reasoning=True)
+
+
 def test_forced_start_streams_the_answer_at_once() -> None:
     parser = StreamParser(starts_in_reasoning=True)
     assert [event.delta for event in parser.feed('{"a":"x')] == ["x"]
