@@ -85,10 +85,12 @@ _SCALAR_START: Final = {
     "boolean": re.compile(r"(?:[Tt]rue|[Ff]alse)\b"),
     "null": re.compile(r"(?:null|None)\b"),
 }
+_NESTED: Final = 16  # brackets at the start of a document that are looked at together
 _JSON_START: Final = re.compile(
     r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*"
 )
 _INTEREST: Final = re.compile(r"[{\[]|```|~~~|`{1,2}\Z|~{1,2}\Z")
+_INTEREST_START: Final = re.compile(r"[{\[`~]")
 _FENCE_INFO: Final = re.compile(r"[^\n{\[]*")
 _BEHIND_SPACE: Final = re.compile(r"[\s;,)]+")
 _CLOSING_TAG: Final = re.compile(r"</[A-Za-z][\w.-]{0,40}\s*>|```+|~~~+")
@@ -135,13 +137,24 @@ class Locator:
         return self._read(text)
 
     def _read(self, text: str) -> list[Step]:
-        # Block by block: each step takes its text off the buffer, which costs as much as the buffer is long.
+        # One character at a time, so that the splits cannot matter: what is decided depends on the buffer alone. Plain
+        # prose is passed over at once; a document takes all that is left.
         steps: list[Step] = []
-        for at in range(0, len(text), _BLOCK):
-            self._buffer += text[at : at + _BLOCK]
+        at = 0
+        while at < len(text):
+            if self._state == _PROSE and not self._buffer:
+                match = _INTEREST_START.search(text, at)
+                end = len(text) if match is None else match.start()
+                if end > at:
+                    self._buffer = text[at:end]
+                    self._say(steps, end - at)
+                    at = end
+                    continue
+            self._buffer += text[at]
+            at += 1
             steps += self._run(final=False)
             if self._state == _INSIDE:
-                steps[-1] = (BEGIN, steps[-1][1] + text[at + _BLOCK :])
+                steps[-1] = (BEGIN, steps[-1][1] + text[at:])
                 break
         return steps
 
@@ -338,10 +351,11 @@ class Locator:
             return True
         if opener == "{" and char == "{":
             return self._opens(buffer, at, final) if buffer[at - 1] != "{" or at < 3 else False
-        if opener == "{" and char == "\\":
+        if char == "\\":
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
-            return True
+            # The document has begun. One character more says whether it is escaped (`[{\"a\": 1}]`).
+            return True if at > _NESTED or final or buffer[at:].strip("{[ \t\r\n") else None
         stops = '{}[]"\n<>!?;' + (_SEPARATORS if opener == "{" else "")
         while at < len(buffer) and buffer[at] not in stops:
             if buffer[at] == "," or buffer[at] == "，":
@@ -364,8 +378,8 @@ class Locator:
             if at == len(buffer):
                 return True if final else None
             char = buffer[at]
-            if char in ",，":
-                return opener == "["
+            if char in ",，" or (opener == "[" and (char in '-"{[' or char.isalnum())):
+                return opener == "["  # a comma, or the next item without one
         if char in "}]":
             # A bracket with one bare word in it: a document only when nothing but white space follows.
             at = _after_space(buffer, at + 1)
@@ -425,10 +439,13 @@ class Locator:
         return False
 
     def _say(self, steps: list[Step], length: int) -> None:
-        if self._buffer[:length].strip():
+        space = _after_space(self._buffer[:length], 0)
+        if space < length:
             self._prose = True
-            if self.count:
+            if self.count and "trailing_text" not in self._noted:
+                self._skip(steps, space)
                 self._note(steps, "trailing_text")
+                length -= space
         self._skip(steps, length)
 
     def _opens_in_prose(self, buffer: str, final: bool) -> bool | None:

@@ -24,7 +24,7 @@ The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
 from .copies import take_apart
@@ -306,7 +306,7 @@ class Machine:
         "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
         "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
         "max_document", "max_held", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
-        "offset", "origin", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack",
+        "offset", "origin", "overrun", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack",
         "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances", "triple",
         "undo", "words",
     )  # fmt: skip
@@ -361,6 +361,7 @@ class Machine:
         self.resume: int = VALUE  # the state that BUFFERED stands for
         self.buffer: str = ""
         self.stopped: bool = False
+        self.overrun: bool = False  # the text went on past `Limits.document`, and was read up to there
         self.rest: str = ""
         self.last: list[StreamingData] = []
         # The document stands in a container of one, so that the root needs no code of its own.
@@ -806,6 +807,9 @@ class Machine:
             base, quote, n = self.offset, -1, len(text)
         if more and grown is not None:
             self.grow(grown, more)
+        if pending >= 0 and self.error is not None and (self.error.offset or 0) - pending > self.max_held:
+            pending = -1  # the fault lies behind what may be held, so the quote was the end
+            self.end_string(out)
         # What is read is done with; what waits stays in the buffer.
         if "\n" in text:
             lines = text.count("\n", 0, pos)
@@ -832,9 +836,12 @@ class Machine:
             self.resume = state
             state = BUFFERED
         self.state = state
-        if over and state != DEAD and not self.stopped:
-            self.limit("document", self.max_document, "", self.max_document - self.offset)
-            self.stopped = True
+        if over and state != DEAD:
+            # A document that ended before the bound is whole; the reader of the rest tells of the bound.
+            self.overrun = self.stopped
+            if not self.stopped:
+                self.limit("document", self.max_document, self.buffer, self.max_document - self.offset)
+                self.stopped = True
         if self.stopped:
             self.last = out
             return None
@@ -878,6 +885,12 @@ class Machine:
         self.forget(self.undo)
         self.pos = self.pending - self.offset + behind
         self.pending = -1
+
+    def behind_quote(self) -> str:
+        """What was read behind the pending quote."""
+        if self.pending >= self.offset:
+            return self.text[self.pending - self.offset + 1 : self.pos]
+        return "".join(self.held)[self.pending - self.held_at + 1 : self.offset + self.pos - self.held_at]
 
     def forget(self, count: int) -> None:
         """Take back the diagnostics beyond the first `count`."""
@@ -1042,12 +1055,13 @@ class Machine:
         """A key with escapes, control characters, or too long: one step on. BUFFERED: more text is needed."""
         back = text.find("\\", pos, quote)
         stop = quote if back < 0 else back
-        if self.offset + stop > self.key_barrier:
-            return self.limit("key", self.max_key, text, self.key_barrier - self.offset)
+        barrier = self.key_barrier - self.offset
         if stop > pos:
-            self.key_pieces.append(self.raw_text(text, pos, stop))
+            self.key_pieces.append(self.raw_text(text, pos, min(stop, max(barrier, pos))))
             if self.error is not None:
                 return DEAD
+        if stop > barrier:
+            return self.limit("key", self.max_key, text, barrier)
         self.pos = stop
         if back >= 0:
             used = self.escape(text, back, self.key_pieces)
@@ -1120,7 +1134,16 @@ class Machine:
         elif match[1] is None and match[2] is None:
             value = to_int(lexeme)
         elif self.number == "decimal":
-            value = Decimal(lexeme)
+            try:
+                value = Decimal(lexeme)
+            except InvalidOperation:
+                return self.fail(
+                    "invalid_number",
+                    self.text,
+                    self.atom_at - self.offset,
+                    "an exponent that Decimal can hold",
+                    found=lexeme[:40],
+                )
         else:
             value = float(lexeme)
         return self.scalar("number", lexeme, value, out)
@@ -1134,14 +1157,21 @@ class Machine:
     def bad_atom(self, lexeme: str) -> int:
         """A bare word that is no value: the fault is at the first character that no value has there."""
         good = 0
-        at = self.atom_at - self.offset
         if lexeme[0] in "-+.0123456789":
             while good < len(lexeme) and NUMBER_START.fullmatch(lexeme, 0, good + 1) is not None:
                 good += 1
-            return self.fail("invalid_number", self.text, at + good, "a number as JSON writes it")
-        while good < len(lexeme) and any([word.startswith(lexeme[: good + 1]) for word in LITERALS]):
-            good += 1
-        return self.fail("invalid_literal", self.text, at + good, "true, false, null or a string in double quotes")
+            code, expected = "invalid_number", "a number as JSON writes it"
+        else:
+            while good < len(lexeme) and any([word.startswith(lexeme[: good + 1]) for word in LITERALS]):
+                good += 1
+            code, expected = "invalid_literal", "true, false, null or a string in double quotes"
+        at = self.atom_at - self.offset
+        if self.atom_place[0] == self.atom_at:
+            _, line, column = self.atom_place
+        else:
+            line, column = self.place(self.text, at)
+        self.fail(code, self.text, at + good, expected, found=lexeme[:40], place=(line, column + good))
+        return DEAD
 
     def long_atom(self, out: list[StreamingData]) -> int:
         """A bare word longer than any number may be."""
@@ -1166,14 +1196,16 @@ class Machine:
         while self.pending >= 0 and self.error is None:
             # A string that has its quote is closed, whatever would have come.
             self.text, self.pos = "", 0
+            joins = self.real_state() == JOIN
             if self.buffer:
                 self.state, self.buffer = self.resume, ""
             behind = "".join(self.held)[self.pending - self.held_at + 1 :].lstrip()
             # With no comma between them, the next quote would begin a key only if its colon came.
             ends = not (self.in_object and behind[:1] in ('"', "'") and self.string != WORDS)
             self.state = self.accept(out) if ends else self.reject(out)
-            rest = self.text[self.pos :]
-            self.skip(self.text[: self.pos])
+            # A plus sign that no string follows is cut off with the rest.
+            rest = "" if joins else self.text[self.pos :]
+            self.skip(self.text[: len(self.text) if joins else self.pos])
             out += self.read(rest)
         if self.error is not None:
             return out
@@ -1361,8 +1393,6 @@ class Machine:
             self.line += lines
             self.line_start = self.offset + text.rfind("\n") + 1
         self.offset += len(text)
-        if self.offset > self.max_document and self.error is None:
-            self.limit("document", self.max_document, "", self.max_document - self.offset)
 
     def keep_text(self, text: str) -> None:
         """Add `text`, which is read elsewhere, to the log. Without `keep_data` only the beginning is kept."""
@@ -1472,12 +1502,22 @@ class Machine:
             path = path_of(self.next_field())
         self.fail(code, self.text, self.pos, expected, path)
 
-    def fail(self, code: str, text: str, pos: int, expected: str, path: str | None = None) -> int:
-        """The text is wrong beyond what the dialect tolerates. Returns the state."""
-        line, column = self.place(text, pos)
-        found = f"{text[pos]!r} cannot stand here" if 0 <= pos < len(text) else "this cannot stand here"
+    def fail(
+        self,
+        code: str,
+        text: str,
+        pos: int,
+        expected: str,
+        path: str | None = None,
+        found: str | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> int:
+        """The text is wrong beyond what the dialect tolerates: `found` (else the character) at `text[pos]`. Returns
+        the state.
+        """
+        line, column = self.place(text, pos) if place is None else place
         self.error = JSONSyntaxError(
-            found,
+            f"{(text[pos] if found is None else found)!r} cannot stand here",
             code=code,
             offset=self.offset + pos,
             line=line,

@@ -32,7 +32,7 @@ cdef class Machine:
     cdef public Py_ssize_t atom_at, barrier, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
     cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_string, objects, offset, pending
     cdef public Py_ssize_t pos, resume, state, string, undo, comment
-    cdef public bint final, hole, in_object, keep_data, lenient, plain_numbers, shown, solo, starts, stopped, triple, words
+    cdef public bint final, hole, in_object, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
     cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
     cdef public list blocks, diagnostics, doubled, held, key_pieces, last, leaf, log, node, pieces, stack, incomplete
     cdef public tuple atom_place, origin

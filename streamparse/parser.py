@@ -236,7 +236,9 @@ class StreamParser:
                 return events if self._stage is None else self._stage.feed(events)
             if self._machine.stopped:
                 last = self._machine.last
-                self._stopped(last)
+                self._follow(self._stopped(last), last)
+                if self._machine.overrun:
+                    self._reach_limit()
                 return last if self._stage is None else self._stage.feed(last)
         if self._parsed is not None:
             raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
@@ -247,12 +249,19 @@ class StreamParser:
         return out if self._stage is None else self._stage.feed(out)
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
+        # The bound is on the text as it came, so that what is held back somewhere does not change the place.
+        room = self.limits.document - self._machine.offset - len(self._undecided())
+        over = len(text) > room
+        if over:
+            text = text[: max(room, 0)]
         if self._splitter.done:
             if text:
                 self._read(text, out)
         else:
             for piece in self._splitter.feed(text):
                 self._sort(piece, out)
+        if over and self._error is None:
+            self._reach_limit()
         self._direct = (
             self._reading
             and self._splitter.done
@@ -261,6 +270,20 @@ class StreamParser:
             and self._unescaper is None
             and not self._text
         )
+
+    def _undecided(self) -> str:
+        """What the stages hold back."""
+        located = "" if self._locator is None else self._locator.held
+        return self._machine.buffer + self._candidate + located + self._splitter.held
+
+    def _reach_limit(self) -> None:
+        """The text is longer than it may be. Everything up to the bound was read."""
+        held = self._undecided()
+        machine = self._machine
+        if machine.error is None:
+            machine.limit("document", self.limits.document, held, len(held))
+        self._error = machine.error
+        self._direct = False
 
     def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
         kind, text = piece
@@ -271,9 +294,7 @@ class StreamParser:
             return
         if kind != SKIP:
             self._places.setdefault(FIRST_THOUGHT if kind == THOUGHT else kind, self._machine.position())
-        room = max(self.limits.document - self._machine.offset, 0)
-        self._skip(text)
-        text = text[:room]
+        self._machine.skip(text)
         if kind in (THOUGHT, FIRST_THOUGHT):
             if kind == FIRST_THOUGHT and not self._thoughts.empty:
                 self._thoughts.append("\n\n")
@@ -294,39 +315,34 @@ class StreamParser:
             self._call = self._call._replace(arguments=text if kind == ARGUMENTS else "", done=kind == CALL_END)
         self._calls.append(self._call)
 
-    def _skip(self, text: str) -> None:
-        self._machine.skip(text)
-        if self._machine.error is not None:
-            self._error = self._machine.error
-
     def _read(self, text: str, out: list[StreamingData]) -> None:
         """Text of the answer: to the machine while it is in a document, else to the locator."""
         if self._unescaper is not None:
             self._machine.keep_text(text)
-            self._read_escaped(text, out)
+            self._follow(self._read_escaped(text, out), out)
             return
         if self._text:
             out.extend(self._machine.feed_text(text))
             return
         if self._candidate:
             self._machine.keep_text(text)
-            self._weigh(text, out)
+            self._follow(self._weigh(text, out), out)
             return
         if self._reading:
             self._machine.keep_text(text)
             out.extend(self._machine.read(text))
             if self._machine.stopped:
-                self._stopped(out)
+                self._follow(self._stopped(out), out)
             return
         self._places.setdefault(ANSWER, self._machine.position())
         self._machine.keep_text(text)
         if self._locator is not None and not self._ended:
             self._follow(self._locator.feed(text), out)
         else:
-            self._skip(text)
+            self._machine.skip(text)
 
-    def _read_escaped(self, text: str, out: list[StreamingData]) -> None:
-        """Text of an escaped document, piece by piece: the machine stops behind any of them."""
+    def _read_escaped(self, text: str, out: list[StreamingData]) -> list[Step]:
+        """Text of an escaped document, piece by piece: the machine stops behind any of them. Returns what follows it."""
         assert self._unescaper is not None
         machine = self._machine
         for piece, used in self._unescaper.feed(text):
@@ -334,58 +350,68 @@ class StreamParser:
             if machine.stopped:
                 self._unescaper = None
                 machine.rest += text[used:]
-                self._stopped(out)
-                return
+                return self._stopped(out)
+        return []
 
-    def _stopped(self, out: list[StreamingData]) -> None:
-        """The machine reads no more: the document is closed, a fence ended it, or there is a fault."""
+    def _stopped(self, out: list[StreamingData]) -> list[Step]:
+        """The machine reads no more: the document is closed, a fence ended it, or there is a fault.
+
+        Returns what the locator makes of the text behind it.
+        """
         machine = self._machine
         self._direct = False
         self._reading = False
         if machine.error is not None:
             self._error = machine.error
-            return
+            if self.documents == "all" and machine.started:
+                self._list.append(machine.tree(None))
+            return []
         if not machine.closed:
             out.extend(machine.finish())
             self._incomplete = machine.incomplete
         if self.documents == "all" and machine.started:
             self._list.append(machine.tree(None))
-        if self._locator is not None:
-            self._follow(self._locator.resume(machine.rest), out)
+        return [] if self._locator is None else self._locator.resume(machine.rest)
 
     def _follow(self, steps: list[Step], out: list[StreamingData], *, keep: bool = True) -> None:
-        """Do what the locator found. A document that begins goes to the machine, which logs it unless `keep`."""
-        machine = self._machine
-        for kind, text in steps:
-            if kind == NOTE:
-                machine.note(text)
-            elif kind != BEGIN or self._ended:
-                self._skip(text)
-            elif self._locator is not None and self._locator.count > 1 and self.documents == "first":
-                if self._stage is not None and not self._stage.fits(machine.tree(None)):
-                    self._weigh(text, out)
-                else:
-                    self._ended = True
-                    self._skip(text)
-            else:
-                self._begin(text, out, keep)
+        """Do what the locator found. A document that begins goes to the machine, which logs it unless `keep`.
 
-    def _weigh(self, text: str, out: list[StreamingData]) -> None:
-        """Another document begins, and the one before does not fit the output: the first key says whether this may."""
+        A document that ends in the same text gives new steps: one text may hold any number of documents.
+        """
+        machine = self._machine
+        while steps:
+            found, steps = steps, []
+            for kind, text in found:
+                if kind == NOTE:
+                    machine.note(text)
+                elif kind != BEGIN or self._ended:
+                    machine.skip(text)
+                elif self._locator is not None and self._locator.count > 1 and self.documents == "first":
+                    if self._stage is not None and not self._stage.fits(machine.tree(None)):
+                        steps = self._weigh(text, out)
+                    else:
+                        self._ended = True
+                        machine.skip(text)
+                else:
+                    steps = self._begin(text, out, keep)
+
+    def _weigh(self, text: str, out: list[StreamingData]) -> list[Step]:
+        """Another document begins, and the one before does not fit the output: the first key says whether this may.
+
+        Returns what follows in the text.
+        """
         assert self._stage is not None
         assert self._locator is not None
         self._candidate += text
         text = self._candidate
         better = self._stage.may_begin(text)
         if better is None and len(text) <= self.limits.held:
-            return
+            return []
         self._candidate = ""
-        if better:
-            self._begin(text, out, True)
-        else:
-            self._follow(self._locator.refuse(text), out)
+        return self._begin(text, out, True) if better else self._locator.refuse(text)
 
-    def _begin(self, text: str, out: list[StreamingData], keep: bool) -> None:
+    def _begin(self, text: str, out: list[StreamingData], keep: bool) -> list[Step]:
+        """A document begins with `text`. Returns what follows it, if it ends there."""
         machine = self._machine
         assert self._locator is not None
         if self.documents == "all":
@@ -399,19 +425,17 @@ class StreamParser:
             self._text = True
             self._direct = False
             out.extend(machine.read_text(text) if keep else machine.feed_text(text))
-            return
+            return []
         if "escaped_document" in self.dialect and ESCAPED_START.match(text) is not None:
             machine.note("escaped_document")
             self._unescaper = Unescaper()
             if not keep:
                 machine.keep_text(text)
-            self._read_escaped(text, out)
-            return
+            return self._read_escaped(text, out)
         if not keep:
             machine.keep_text(text)
         out.extend(machine.read(text))
-        if machine.stopped:
-            self._stopped(out)
+        return self._stopped(out) if machine.stopped else []
 
     # -------------------------------------------------------------------------------------------------------------- out
 
@@ -534,7 +558,7 @@ class StreamParser:
             self._finish(out)
         if self._candidate:
             self._candidate, text = "", self._candidate
-            self._skip(text)
+            self._machine.skip(text)
         if self._error is None and self._locator is not None and not self._locator.count:
             self._without_document(guessed, out)
         if self._stage is not None:
@@ -634,7 +658,7 @@ class StreamParser:
             diagnostics=self.diagnostics,
             diagnostic_count=self.diagnostic_count,
             reasoning=self._thoughts.text(),
-            text=self._answer.text(),
+            text=self._answer.text() if self.keep_data else "",
             events=tuple(out),
         )
 

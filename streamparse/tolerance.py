@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from .decode import repair_surrogates
@@ -31,6 +31,7 @@ from .states import (
     LINE_COMMENT,
     NEXT_KEY,
     QUOTED,
+    STATES,
     STRING,
     TRIPLE,
     VALUE,
@@ -50,6 +51,7 @@ _NON_FINITE: Final = {"NaN": "nan", "Infinity": "inf", "nan": "nan", "inf": "inf
 _ALL_LITERALS: Final = (*_LITERALS, *_PYTHON, *_NON_FINITE, "undefined", "-Infinity", "+Infinity", "-inf", "-NaN")
 _ATOM: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._"
 _SPACE: Final = " \t\n\r"
+_BLANKS: Final = (" ", "\t", "\n", "\r")
 _QUOTES: Final = {
     "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”",
     "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
@@ -96,8 +98,10 @@ class Tolerant:
         pos = machine.pos
         char = text[pos]
         allowed = machine.tolerances
+        # Half a mark at the end of the text is cut off with the document, unless that is closed.
+        ends = final and state == END
         if char == "/" and "comment" in allowed:
-            if pos + 1 == len(text) and not final:
+            if pos + 1 == len(text) and not ends:
                 return True
             if text.startswith(("//", "/*"), pos):
                 _open_comment(machine, state, LINE_COMMENT if text[pos + 1] == "/" else BLOCK_COMMENT, 2)
@@ -120,7 +124,7 @@ class Tolerant:
                 else:
                     machine.stop()
                 return False
-            if text[pos:] in ("`", "``") and not final:
+            if text[pos:] in ("`", "``") and not ends:
                 return True
         elif char == "." and "ellipsis" in allowed and state != COLON and state != END:
             if text.startswith("...", pos):
@@ -130,7 +134,7 @@ class Tolerant:
                     machine.diagnose("ellipsis", text, pos)
                     machine.pos = pos + 3
                 return False
-            if text[pos:] in (".", "..") and not final:
+            if text[pos:] in (".", "..") and not ends:
                 return True
         between = _BETWEEN.get(state)
         if between is not None:
@@ -289,14 +293,22 @@ def _odd_atom(machine: Machine, lexeme: str) -> tuple[str, Kind, str | None, Any
 def _as_number(machine: Machine, shown: str, value: float) -> Any:
     if machine.number == "lexeme":
         return NumberLexeme(shown)
-    return Decimal(shown) if machine.number == "decimal" and isinstance(value, float) else value
+    if machine.number == "decimal" and isinstance(value, float):
+        try:
+            return Decimal(shown)
+        except InvalidOperation:
+            return Decimal(value)  # beyond what Decimal can hold: zero or infinite
+    return value
 
 
 def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     """In BARE or GAP: the word is over, or it was the first of several."""
     char = text[machine.pos]
     loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
-    ends = char in ",;，；}]/#{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
+    if char == "/" and machine.pos + 1 == len(text) and loose and not final:
+        return True  # `4/5`, or a comment
+    ends = char in ",;，；}]{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
+    ends = ends or text.startswith(("//", "/*"), machine.pos) or (char == "#" and state == GAP)
     # `[1 2]`: two numbers, not one string. A space in a number is no way to write one.
     ends = ends or (
         state == GAP and not machine.in_object and (char.isdigit() or char == "-") and machine.is_atom(machine.atom)
@@ -320,18 +332,28 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
 def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     """Inside an unquoted string. It is sent when its end is read, or when it is longer than may be held."""
     pos = machine.pos
-    match = _WORDS_STOP.search(text, pos)
-    while match is not None:
-        at = match.start()
+    held = machine.limits.held
+    scan = pos
+    while True:
+        match = _WORDS_STOP.search(text, scan)
+        at = len(text) if match is None else match.start()
+        while len(machine.atom) + at - pos > held:
+            # Exactly as much as may not be held any longer, so that the splits do not matter.
+            end = pos + held + 1 - len(machine.atom)
+            _begin_words(machine, out)
+            machine.emit(repair_surrogates(machine.atom + text[pos:end]), out)
+            machine.atom = ""
+            pos = end
+        if match is None:
+            break
+        scan = at + 1
         char = match[0]
-        words = machine.atom + text[pos:at]
-        if char == '"' and not (words and words[-1] in _SPACE):
-            match = _WORDS_STOP.search(text, at + 1)
+        if char == '"' and (machine.atom + text[pos:at])[-1:] not in _BLANKS:
             continue
+        words = machine.atom + text[pos:at]
         if char in ":：":
             parts = _WORDS_AND_KEY.fullmatch(words) if machine.in_object and not machine.words else None
             if parts is None or not ("\n" in parts[2] or machine.is_atom(parts[1])):
-                match = _WORDS_STOP.search(text, at + 1)
                 continue
             # What looked like one more word is the next key.
             machine.pos = at
@@ -358,10 +380,6 @@ def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[St
         return False
     machine.pos = len(text)
     machine.atom += text[pos:]
-    if len(machine.atom) > machine.limits.held:
-        _begin_words(machine, out)
-        machine.emit(repair_surrogates(machine.atom), out)
-        machine.atom = ""
     return False
 
 
@@ -539,12 +557,19 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
         machine.state = TRIPLE
     elif "missing_comma" in allowed and _may_begin(machine, char):
         if pending and machine.in_object:
-            if char not in _QUOTES:
+            # A quoted key may stand on the same line, a bare one not: there it is more likely text.
+            if char not in _QUOTES and "\n" not in machine.behind_quote():
                 machine.state = machine.reject(out)
                 return False
         elif pending:
-            # In an array white space and an opening are enough; a bare word is not.
+            # In an array white space and an opening are enough; a bare word is not, unless it is a number or literal.
             spaced = machine.offset + pos > machine.pending + 1
+            if spaced and (char.isdigit() or char in "-tfnTFN"):
+                machine.diagnose("missing_comma", text, pos)
+                machine.atom = ""
+                machine.gap = " "
+                machine.state = BARE
+                return False
             if not spaced or (char not in _QUOTES and char not in "{["):
                 machine.state = machine.reject(out)
                 return False
@@ -783,8 +808,7 @@ def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list
     code = "unquoted_key"
     if not loose:
         if _IDENTIFIER.fullmatch(key) is None:
-            machine.pos = max(start, 0)
-            machine.unexpected()
+            machine.fail("unexpected_character", text, start, STATES[BARE_KEY].expected, found=key[:1])
             return False
         key = _UNICODE_ESCAPE.sub(_decode_escape, key)
     elif char in '"“”' and "missing_quote" in machine.tolerances:
@@ -837,7 +861,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         _take_key(machine, text, pos, out)
     elif machine.lenient and machine.key_closers:
         # The quote was not the end of the key.
-        machine.diagnose("unescaped_quote", text, pos - len(machine.gap) - 1)
+        machine.diagnose("unescaped_quote", text, pos)
         before = len(machine.gap) + 1 + len(machine.key)
         machine.key_barrier = machine.offset + pos - before + machine.max_key
         machine.key_pieces = [machine.key, machine.key_closers[-1], machine.gap]
