@@ -136,7 +136,8 @@ class StreamingData:
         if self._type == "delta" and self._field[KIND] == "string":
             pieces = self._field[PIECES]
             return "".join(pieces[: self._value]) if pieces is not None else None
-        return self._value
+        # A `start` carries the offset of its string, for the schema stage: nothing of the value is there yet.
+        return None if self._type == "start" else self._value
 
     @property
     def is_complete(self) -> bool:
@@ -609,7 +610,7 @@ class Machine:
                         if self.barrier > self.max_document:
                             self.barrier = self.max_document
                         if self.starts:
-                            out.append(make_event(self.leaf, "start", None, None))
+                            out.append(make_event(self.leaf, "start", None, base + pos - 1))
                         state = STRING
                         continue
                     if char in "-0123456789" or (pending < 0 and char in "tfn"):
@@ -930,7 +931,7 @@ class Machine:
         self.leaf = [self.node, key, "string", self.origin, None, None, self.pieces if self.keep_data else None]
         self.barrier = min(at + self.max_string, self.max_document)
         if self.starts:
-            out.append(make_event(self.leaf, "start", None, None))
+            out.append(make_event(self.leaf, "start", None, at - 1))
 
     def end_string(self, out: list[StreamingData]) -> None:
         """The open string is whole."""

@@ -199,6 +199,7 @@ class StreamParser:
                 surrogates=surrogates,
                 emit_starts=emit_starts,
                 documents_all=documents == "all",
+                choosing=documents != "all",
             )
         self._candidate = ""  # the beginning of another document, which may fit the output better
         self._text = False  # the answer is a string without quotes
@@ -492,6 +493,10 @@ class StreamParser:
         column = item.offset - (line_start if newline < 0 else offset + newline + 1) + 1
         return item._replace(line=line + before.count("\n"), column=column)
 
+    def partial(self) -> Any:
+        """The output as far as it is there: an instance with holes; None without `output=`, or before anything came."""
+        return None if self._stage is None else self._stage.partial()
+
     def take_invalid(self) -> list[Invalid]:
         """What did not fit the output since the last call (empty without `output=`)."""
         return [] if self._stage is None else self._stage.take_invalid()
@@ -508,9 +513,12 @@ class StreamParser:
         """A copy of the value so far: everything that has come, open strings as far as they are known."""
         if self.documents == "all":
             docs = [copy_value(value) for value in self._list]
-            value: Any = [*docs, self._machine.snapshot(None)] if self._reading and self._machine.started else docs
-        else:
-            value = self._machine.snapshot(None)
+            return [*docs, self._overlaid()] if self._reading and self._machine.started else docs
+        return self._overlaid()
+
+    def _overlaid(self) -> Any:
+        """A copy of the current document, with what a string that holds JSON is known to hold."""
+        value = self._machine.snapshot(None)
         return value if self._stage is None else self._stage.overlay(value)
 
     @property
@@ -565,6 +573,7 @@ class StreamParser:
             # What is inside a string that stays open belongs to the open paths too.
             inner = self._stage.open_paths([])
             out = self._stage.feed(out)
+            self._stage.finish()
             self._incomplete = [*inner, *self._incomplete]
         if self._error is not None:
             if isinstance(self._error, IncompleteJSONError):
@@ -648,7 +657,10 @@ class StreamParser:
             has_data = tree is not MISSING
             data = tree if has_data else None
         if self._stage is not None and has_data:
-            data = self._stage.root(data)
+            if self.documents == "all":
+                data = [*data[:-1], self._stage.root(data[-1])]
+            else:
+                data = self._stage.root(data)
         found = has_data or (not self.keep_data and machine.started)
         return Parsed(
             data=data,
@@ -694,6 +706,14 @@ class Stage(Protocol):
 
     def take_invalid(self) -> list[Invalid]:
         """What did not fit since the last call."""
+        ...
+
+    def finish(self) -> None:
+        """The text is over: what was to wait for a better document is told."""
+        ...
+
+    def partial(self) -> Any:
+        """The output as far as it is there."""
         ...
 
     def fits(self, value: Any) -> bool:

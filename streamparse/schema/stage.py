@@ -45,6 +45,11 @@ def field_of(event: StreamingData) -> Field:
     return event._field  # type: ignore[attr-defined,no-any-return,unused-ignore]  # pyright: ignore[reportPrivateUsage]
 
 
+def offset_of(event: StreamingData) -> int:
+    """Where the string of a `start` event begins in the text."""
+    return event._value or 0  # type: ignore[attr-defined,no-any-return,unused-ignore]  # pyright: ignore[reportPrivateUsage]
+
+
 class _Inner:
     """A string that may hold JSON, the machine that reads what is inside, and the machine (`owner`, from `base` on) it
     stands in.
@@ -200,9 +205,13 @@ class SchemaStage:
             if type(event._value) is not exact:
                 self.tree.open(field[KEY], kind)
                 return False
+            # A string comes this way where the parser was copied inside it: its field is another object now.
+            self.tree.leaf = None
             self.tree.chain[-1].keep(field[KEY], event._value)
         elif what != "delta":
             return False
+        elif kind == "string":
+            self._pieces.append(event._delta)
         self._out.append(event)
         self.count += 1
         return True
@@ -389,7 +398,7 @@ class SchemaStage:
         )
         machine.begin(field[PARENT], field[KEY])
         if level == 0:
-            return _Inner(field, node, machine, self._machine, self._base, event.value or 0)
+            return _Inner(field, node, machine, self._machine, self._base, offset_of(event))
         outer = self._inners[level - 1]
         return _Inner(field, node, machine, outer.machine, len(outer.node.parts), outer.offset)
 
