@@ -307,8 +307,8 @@ class Machine:
         "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
         "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
         "max_document", "max_held", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
-        "offset", "origin", "overrun", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack",
-        "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances", "triple",
+        "offset", "origin", "overrun", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo",
+        "stack", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances", "triple",
         "undo", "words",
     )  # fmt: skip
 

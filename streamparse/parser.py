@@ -343,7 +343,7 @@ class StreamParser:
             self._machine.skip(text)
 
     def _read_escaped(self, text: str, out: list[StreamingData]) -> list[Step]:
-        """Text of an escaped document, piece by piece: the machine stops behind any of them. Returns what follows it."""
+        """Text of an escaped document, piece by piece: the machine stops behind any of them. Returns what follows."""
         assert self._unescaper is not None
         machine = self._machine
         for piece, used in self._unescaper.feed(text):

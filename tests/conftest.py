@@ -1,4 +1,7 @@
-"""Set-up of all tests: where helpers are found, and how hard Hypothesis works (`HYPOTHESIS_PROFILE=quick|ci|thorough`)."""
+"""Set-up of all tests: where helpers are found, and how hard Hypothesis works.
+
+`HYPOTHESIS_PROFILE=quick|ci|thorough` says how many examples each property is tried on.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,11 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("support")
 
-_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]  # how fast a machine is, is no property
+_SLOW = [
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+]  # how fast a machine is, is no property
 settings.register_profile("ci", max_examples=60, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.register_profile("quick", max_examples=12, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW, print_blob=True)

@@ -1,4 +1,4 @@
-"""Relatives of the catalogue's rows: what a person would say was meant. Each at every split in two and by characters."""
+"""Relatives of the catalogue's rows: what a person would say was meant. Each at every split, and by characters."""
 
 from __future__ import annotations
 

@@ -288,7 +288,9 @@ def unquoted_string(draw: st.DrawFn, row: list[Token]) -> None:
     at = _pick(
         draw,
         row,
-        lambda i: row[i].kind == "string" and bool(bare.fullmatch(row[i].right)) and row[max(i - 2, 0)].kind != "string",
+        lambda i: (
+            row[i].kind == "string" and bool(bare.fullmatch(row[i].right)) and row[max(i - 2, 0)].kind != "string"
+        ),
     )
     token = row[at]
     token.written = json.loads(token.right)
