@@ -24,7 +24,7 @@ _BEHIND: Final = 4  # behind a document, nothing but closers and white space so 
 _QUOTE: Final = 5  # in a string at the start of the answer: it may be all there is
 
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060\u00a0"
-_QUOTES: Final = "\"'`´“”„‘’«＂"
+_QUOTES: Final = "\"'`´“”„‘’«＂「『"
 _SEPARATORS: Final = ":=："
 
 _WRAPPER: Final = re.compile(
@@ -355,7 +355,8 @@ class Locator:
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
             # The document has begun. One character more says whether it is escaped (`[{\"a\": 1}]`).
-            return True if at > _NESTED or final or buffer[at:].strip("{[ \t\r\n") else None
+            behind = buffer[at:].lstrip("{[ \t\r\n")
+            return True if at > _NESTED or final or behind not in ("", "\\") else None
         stops = '{}[]"\n<>!?;' + (_SEPARATORS if opener == "{" else "")
         while at < len(buffer) and buffer[at] not in stops:
             if buffer[at] == "," or buffer[at] == "，":
@@ -464,6 +465,8 @@ class Locator:
         buffer = self._buffer
         space = _BEHIND_SPACE.match(buffer)
         if space is not None:
+            if not self._wrapped and space[0].strip():
+                self._note(steps, "trailing_text")
             self._skip(steps, space.end())
             return False
         closing = _CLOSING_TAG.match(buffer)

@@ -308,8 +308,8 @@ class Machine:
         "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
         "max_document", "max_held", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
         "offset", "origin", "overrun", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo",
-        "stack", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances", "triple",
-        "undo", "words",
+        "stack", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances",
+        "triple", "undo", "words",
     )  # fmt: skip
 
     def __init__(

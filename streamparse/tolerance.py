@@ -55,9 +55,10 @@ _BLANKS: Final = (" ", "\t", "\n", "\r")
 _QUOTES: Final = {
     "'": "'", '"': '"', "`": "`´", "´": "`´", "“": "“”", "”": "“”",
     "„": "“”", "‘": "‘’", "’": "‘’", "«": "»", "＂": "＂",
+    "「": "」", "『": "』",
 }  # fmt: skip
 _SEPARATORS: Final = ":=："
-_COMMAS: Final = ",;，；"
+_COMMAS: Final = ",;，；、"
 
 _LOOSE_NUMBER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?)")
 _UNDERSCORED: Final = re.compile(r"[0-9](?:_?[0-9])*(?:\.[0-9](?:_?[0-9])*)?(?:[eE][-+]?[0-9]+)?")
@@ -136,6 +137,13 @@ class Tolerant:
                 return False
             if text[pos:] in (".", "..") and not ends:
                 return True
+        elif char == "…" and "ellipsis" in allowed and state != COLON and state != END:
+            if machine.pending >= 0:
+                machine.state = machine.accept(out)
+            else:
+                machine.diagnose("ellipsis", text, pos)
+                machine.pos = pos + 1
+            return False
         between = _BETWEEN.get(state)
         if between is not None:
             return between(machine, char, text, final, out)
@@ -307,12 +315,11 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
     loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
     if char == "/" and machine.pos + 1 == len(text) and loose and not final:
         return True  # `4/5`, or a comment
-    ends = char in ",;，；}]{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
+    ends = char in ",;，；、}]{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
     ends = ends or text.startswith(("//", "/*"), machine.pos) or (char == "#" and state == GAP)
-    # `[1 2]`: two numbers, not one string. A space in a number is no way to write one.
-    ends = ends or (
-        state == GAP and not machine.in_object and (char.isdigit() or char == "-") and machine.is_atom(machine.atom)
-    )
+    # `[1 2]`: two numbers, not one string; `[true⏎false]`: two literals. A space is no way to write a number.
+    apart = char.isdigit() or char == "-" or "\n" in machine.gap
+    ends = ends or (state == GAP and not machine.in_object and apart and machine.is_atom(machine.atom))
     if ends:
         machine.state = machine.end_atom(machine.atom, out)
         if machine.state == WORDS and state == GAP:
@@ -588,7 +595,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
 def _is_comma(machine: Machine, char: str) -> bool:
     return (
         (char == ";" and "wrong_separator" in machine.tolerances)
-        or (char in "，；" and "fullwidth_punctuation" in machine.tolerances)
+        or (char in "，；、" and "fullwidth_punctuation" in machine.tolerances)
     )  # fmt: skip
 
 
@@ -630,7 +637,7 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     pos = machine.pos
     in_object = machine.stack[-1][2]
     if (
-        char in ",;，；}]"
+        char in ",;，；、}]"
         or (not in_object and (char in "{[" or (char in _QUOTES and machine.gap)))
         or (char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None)
     ):
@@ -662,7 +669,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     allowed = machine.tolerances
     if machine.pending >= 0:
         # Behind a comma in an array. What is listed here ends the string; so does a bare word that is a literal.
-        if char in ",;，；]" or char in _QUOTES:
+        if char in ",;，；、]" or char in _QUOTES:
             machine.pending = -1
             machine.held = []
             machine.end_string(out)
@@ -685,7 +692,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     elif char == "]" and not machine.in_object and inside and "trailing_comma" in allowed:
         machine.diagnose("trailing_comma", text, pos)
         machine.state = AFTER
-    elif char in ",;，；]}" and machine.in_object and inside:
+    elif char in ",;，；、]}" and machine.in_object and inside:
         _no_value(machine, 0, out)
     elif char in _COMMAS and inside and "extra_comma" in allowed:
         machine.diagnose("extra_comma", text, pos)
@@ -814,7 +821,7 @@ def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list
     elif char in '"“”' and "missing_quote" in machine.tolerances:
         code = "missing_quote"
         machine.pos = stop + 1
-    elif char not in _SEPARATORS and (pending or char not in ",;，；}{["):
+    elif char not in _SEPARATORS and (pending or char not in ",;，；、}{["):
         if pending:
             machine.state = machine.reject(out)
         else:
@@ -857,7 +864,7 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     elif "missing_colon" in allowed and (char in "{[" or (machine.gap and _begins_value(machine, char))):
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
-    elif char in ",;，；}]" and "missing_value" in allowed:
+    elif char in ",;，；、}]" and "missing_value" in allowed:
         _take_key(machine, text, pos, out)
     elif machine.lenient and machine.key_closers:
         # The quote was not the end of the key.

@@ -58,6 +58,21 @@ ROWS: list[tuple[str, Any]] = [
     ('{"q"uote":1}', {'q"uote': 1}),
     ('["say "x", for now","y"]', ['say "x", for now', "y"]),
     ('{"k":1,"a":["the "x", true story","y"]}', {"k": 1, "a": ['the "x", true story', "y"]}),
+    # What an adversary found
+    ('{"rating": 4/5, "date": 01/02/2024, "b": 3 / 4}', {"rating": "4/5", "date": "01/02/2024", "b": "3 / 4"}),
+    ('["a" 42]', ["a", 42]),
+    ('["a"\n1\n2]', ["a", 1, 2]),
+    ('["x" null, "y"]', ["x", None, "y"]),
+    ('{desc:"x"\n age:"y"}', {"desc": "x", "age": "y"}),
+    ("[\n  True\n  False\n]", [True, False]),
+    ("[1\n2]", [1, 2]),
+    ('[{\\"a\\":\\"b\\"}]', [{"a": "b"}]),
+    ('[[\\"a\\"]]', [["a"]]),
+    ('[\\"a\\"]', ["a"]),
+    ("{「a」：「b」、『c』:1}", {"a": "b", "c": 1}),
+    ('{"a":"x", …}', {"a": "x"}),
+    ("[1, 2, …]", [1, 2]),
+    ('{"a":1};', {"a": 1}),
     # Comments, and what only looks like one
     ('{/*c*/"a":1 /* d */, // e\n"b":"http://x.y"}', {"a": 1, "b": "http://x.y"}),
 ]
