@@ -54,6 +54,7 @@ NumberMode = Literal["int_float", "decimal", "lexeme"]
 SurrogateMode = Literal["replace", "keep"]
 Status = Literal["waiting", "reasoning", "streaming", "closed", "error"]
 
+_LIMITS: Final = Limits()
 _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
@@ -161,7 +162,7 @@ class StreamParser:
         _one_of("number", number, _NUMBERS)
         _one_of("surrogates", surrogates, _SURROGATES)
         self.dialect = as_dialect(dialect)
-        self.limits = Limits() if limits is None else limits
+        self.limits = _LIMITS if limits is None else limits
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
             raise UsageError(f"limits must be a Limits, got {limits!r}", hint="Write Limits(depth=100).")
         self.documents = documents
