@@ -23,8 +23,9 @@ def _keep_invalid(error: UnicodeError) -> tuple[str, int]:
     return chr(0xDC00 + error.object[error.start]), error.end
 
 
-_HANDLER = "streamparse.invalid"
-codecs.register_error(_HANDLER, _keep_invalid)
+INVALID = "streamparse.invalid"
+"""The name of the error handler that keeps invalid bytes as surrogates, for `bytes.decode`."""
+codecs.register_error(INVALID, _keep_invalid)
 
 
 class Decoder:
@@ -50,7 +51,7 @@ class Decoder:
             text = self._rest() + str(chunk) if self._bytes is not None else str(chunk)
         elif isinstance(chunk, (bytes, bytearray, memoryview)):
             if self._bytes is None:
-                self._bytes = codecs.getincrementaldecoder("utf-8")(_HANDLER)
+                self._bytes = codecs.getincrementaldecoder("utf-8")(INVALID)
             return self._bytes.decode(bytes(chunk))  # pyright: ignore[reportUnknownArgumentType]  # whatever its format
         else:
             raise UsageError(
@@ -71,7 +72,7 @@ class Decoder:
         if "\ud800" <= text[-1] <= "\udbff":
             self._half = text[-1]
             text = text[:-1]
-        return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+        return join_pairs(text)
 
     def _rest(self) -> str:
         """Bytes of a character that never became whole."""
@@ -93,14 +94,21 @@ class Decoder:
     def __setstate__(self, state: tuple[Any, str]) -> None:
         self._bytes = None
         if state[0] is not None:
-            self._bytes = codecs.getincrementaldecoder("utf-8")(_HANDLER)
+            self._bytes = codecs.getincrementaldecoder("utf-8")(INVALID)
             self._bytes.setstate(state[0])
         self._half = state[1]
 
 
 def repair_surrogates(text: str) -> str:
     """`text` with U+FFFD for every half of a surrogate pair, so that it encodes to UTF-8."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return _SURROGATE.sub("\ufffd", join_pairs(text))
+
+
+def join_pairs(text: str) -> str:
+    """`text` with the two halves of each surrogate pair as the one character they stand for."""
+    return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
 
 
 def _short(value: object) -> str:

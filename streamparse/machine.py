@@ -28,7 +28,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
 from .copies import take_apart
-from .decode import repair_surrogates
+from .decode import join_pairs, repair_surrogates
 from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
 from .fields import (
@@ -78,6 +78,7 @@ COMPILED: Final = False  # setup.py sets it in the copy that it compiles
 _BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
 
 _CONTROL: Final = re.compile("[\x00-\x1f\ud800-\udfff]")
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _HEX: Final = re.compile("[0-9a-fA-F]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 NUMBER_START: Final = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][-+]?[0-9]*)?)?|[eE][-+]?[0-9]*)?)?")
@@ -258,6 +259,14 @@ def plain_end(text: str, pos: int) -> int:
             break
         pos += 1
     return pos
+
+
+def join_halves(text: str, final: bool) -> tuple[str, str]:
+    """`text` with its surrogate pairs as characters, and a first half at its end, which waits for the second."""
+    half = ""
+    if "\ud800" <= text[-1] <= "\udbff" and not final:
+        text, half = text[:-1], text[-1]
+    return join_pairs(text), half
 
 
 def hex_end(text: str, start: int) -> int:
@@ -466,6 +475,10 @@ class Machine:
         over = end > self.max_document
         if over:
             text = text[: max(self.max_document - base, 0)]
+        half = ""
+        if not text.isascii() and _HALF.search(text) is not None:
+            # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may be in the next text.
+            text, half = join_halves(text, self.final)
         n = len(text)
         pos = 0
         lex = 0  # where the bare word begins in this text
@@ -832,6 +845,9 @@ class Machine:
                 self.stopped = True
                 self.rest = text[pos:]
                 pos = n
+        if half and not self.stopped:
+            text += half
+            n += 1
         if pos < n:
             self.buffer = text[pos:]
             self.resume = state

@@ -42,7 +42,7 @@ cdef class Machine:
     @cython.locals(
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
-        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, waits=bint, plain=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
+        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, half=str, waits=bint, plain=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
         out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
     )
     cpdef list feed(self, object chunk)

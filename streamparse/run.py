@@ -415,7 +415,11 @@ class _Pipe:
         return [event for chunk in chunks for event in self._read(chunk)]
 
     def _read(self, chunk: Any) -> list[ProviderEvent]:
-        if chunk is None or isinstance(chunk, int | float) or (self._reads_text and not isinstance(chunk, str)):
+        if (
+            chunk is None
+            or isinstance(chunk, int | float)
+            or (self._reads_text and not isinstance(chunk, str | bytes | bytearray | memoryview))
+        ):
             raise UsageError(
                 f"a chunk of the stream is {type(chunk).__name__}",
                 expected="str or bytes" if self._reads_text else "the chunks of an SDK, or text",

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from .decode import repair_surrogates
 from .dialect import Dialect, DialectName
 from .errors import Diagnostic, IncompleteJSONError, LimitExceeded, ProviderError, StreamParseError
 from .events import ResultMessage, StreamingData
@@ -208,8 +209,9 @@ class Turn:
     # ---- the answer
 
     def _feed_text(self, piece: str, out: Messages, *, aside: bool = False) -> None:
-        self._original.append(piece)
-        out.append(ResultMessage("original_delta", piece))
+        shown = repair_surrogates(piece)
+        self._original.append(shown)
+        out.append(ResultMessage("original_delta", shown))
         if self._answer_tool is not None:
             self._aside.append(piece)
         elif aside:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import time
 from typing import Any
 
 import pytest
 from support.runner import run
 from support.splits import each, two_way
 from support.values import show
+
+from streamparse import JsonSchema, JSONSyntaxError, StreamParser
 
 # (text, data). The first block are faults that were fixed: the value is what the catalogue's rule gives by hand.
 ROWS: list[tuple[str, Any]] = [
@@ -87,3 +92,73 @@ def test_right_value(text: str, data: Any) -> None:
     assert whole.diagnostics
     for chunks in (each(text), each(text.encode()), *two_way(text)):
         assert run(chunks) == whole
+
+
+def test_any_number_of_documents_in_one_text() -> None:
+    """One after another, not one inside another."""
+    for which, want in (("all", [{"a": 1}] * 3000), ("last", {"a": 1}), ("first", {"a": 1})):
+        got = run(['{"a":1}\n' * 3000], documents=which)
+        assert got.error is None
+        assert got.data == show(want)
+
+
+@pytest.mark.parametrize("dialect", ["llm", "strict", "json5"])
+def test_halves_of_a_pair_in_two_chunks(dialect: str) -> None:
+    """JSON that was decoded piece by piece gives halves; together they are one character, alone U+FFFD."""
+    parser = StreamParser(dialect=dialect)  # type: ignore[arg-type]
+    deltas = [
+        event.delta
+        for chunk in ('{"a":"x', "\ud83d", "\ude00y\ud83d", "\ude00\ud83d", 'z"}')
+        for event in parser.feed(chunk)
+        if event.delta
+    ]
+    assert "".join(deltas) == "x😀y😀\ufffdz"
+    parsed = parser.close()
+    assert parsed.data == {"a": "x😀y😀\ufffdz"}
+    assert parsed.text == '{"a":"x😀y😀\ufffdz"}'
+    assert [remark.code for remark in parsed.diagnostics] == ["lone_surrogate"]
+
+
+@pytest.mark.parametrize("exponent", ["9999999999999999999", "-9999999999999999999"])
+def test_an_exponent_beyond_decimal_is_our_own_error(exponent: str) -> None:
+    parser = StreamParser(number="decimal", dialect="strict")
+    parser.feed(f"[1e{exponent}]")
+    assert isinstance(parser.error, JSONSyntaxError)
+    assert parser.error.code == "invalid_number"
+
+
+@pytest.mark.parametrize("text", ['{"a":"x" +', '{"a":"x" + ', '{"a":1, .', '{"a":1, ..', '{"a":1, /', '{"a":1, `'])
+def test_cut_inside_a_tolerance(text: str) -> None:
+    """Half a mark at the end of the text is cut off: what came before is there."""
+    got = run([text])
+    assert got.error is None
+    assert got.data == show({"a": "x"} if "x" in text else {"a": 1})
+    assert got.incomplete == [""]
+    assert "truncated" in got.codes
+    assert run(each(text)) == got
+
+
+def test_long_words_take_linear_time() -> None:
+    """A colon in an unquoted string is looked at with what is held before it, not with all of it."""
+    for text in ('{"a": ' + "w: " * 30_000, '{"a": w' + "\n:" * 30_000, "{" + "a:" * 30_000):
+        began = time.process_time()
+        run([text])
+        assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("which", ["first", "all"])
+def test_a_parser_with_a_schema_is_copied_anywhere(which: str) -> None:
+    schema = JsonSchema(
+        {
+            "type": "object",
+            "properties": {"tags": {"type": "array", "items": {"type": "string"}}, "o": {"type": "object"}},
+        }
+    )
+    text = '{"tags":["a"],"o":"x"}'
+    for at in range(len(text)):
+        parser = StreamParser(output=schema, documents=which)  # type: ignore[arg-type]
+        parser.feed(text[:at])
+        for other in (copy.copy(parser), copy.deepcopy(parser), pickle.loads(pickle.dumps(parser))):
+            other.feed(text[at:])
+            data = other.close().data
+            assert (data[0] if which == "all" else data) == {"tags": ["a"], "o": "x"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import Any, ClassVar, cast
 
+from ..decode import INVALID
 from ..provider import TERMINAL, ProviderEvent, Raw, Result, TextDelta
 from .base import Adapter, Events, plain
 
@@ -16,7 +17,7 @@ class TextAdapter(Adapter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = codecs.getincrementaldecoder("utf-8")(INVALID)
 
     @staticmethod
     def matches(chunk: Any) -> bool:

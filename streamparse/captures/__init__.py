@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from ..decode import INVALID
 from ..errors import UsageError
 from .decoders import (
     BLANK,
@@ -71,7 +72,7 @@ class BodyDecoder:
         self.format: Format | None = format or _CONTENT_TYPES.get(kind)
         self._must_be_known = kind == "application/json"
         self._eager = eager
-        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(INVALID)
         self._decoder: Decoder | None = None
         self._aws: AWSDecoder | None = None
         self._sniffer = Sniffer(is_page=kind in _PAGES)
