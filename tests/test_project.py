@@ -80,3 +80,14 @@ def test_importing_the_package_imports_no_more_than_the_core() -> None:
     heavy = {"pydantic", "pydantic_core", "ijson", "openai", "anthropic", "botocore", "starlette", "rich", "typer"}
     assert "streamparse" in imported
     assert not imported & heavy
+
+
+def test_the_laws_have_one_text() -> None:
+    """README and docs say the same, and each law has tests with its number."""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/laws.md")]
+    readme, docs = (re.findall(r"^\d+\. \*\*.*$", text, re.MULTILINE) for text in texts)
+    assert len(docs) == 12
+    assert readme == docs
+    tests = (ROOT / "tests" / "test_laws.py").read_text(encoding="utf-8")
+    for number in range(1, 13):
+        assert f"def test_law_{number}_" in tests
