@@ -15,7 +15,6 @@ NOTE: Final = 1  # a diagnostic, at this place
 BEGIN: Final = 2  # a document begins with this text; what comes after it belongs to the reader, until `resume`
 Step = tuple[int, str]
 
-_BLOCK: Final = 2048
 _START: Final = 0  # nothing but white space so far, or a wrapper that can only hold a document
 _PROSE: Final = 1
 _FENCE: Final = 2  # in the first line of a fence

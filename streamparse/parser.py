@@ -785,14 +785,6 @@ class TextLog:
         self._pieces_taken = len(self.recent)
         return repair_surrogates(text)
 
-    def take_all(self) -> str:
-        """The whole text, which is then no longer here."""
-        text = self.text()
-        self.recent.clear()
-        self.blocks.clear()
-        self._blocks_taken = self._pieces_taken = self._chars_taken = 0
-        return text
-
     def text(self) -> str:
         """The whole text."""
         return repair_surrogates("".join((*self.blocks, *self.recent)))

@@ -546,7 +546,9 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
         machine.pos = pos + 1
         machine.state = NEXT_KEY if machine.in_object else VALUE
     elif char == "}" or char == "]":
-        if pending:
+        if pending and _closes_root(machine, char):
+            machine.state = machine.accept(out)
+        elif pending:
             machine.pos = pos + 1
             machine.gap = ""
             machine.state = CLOSER
@@ -580,9 +582,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
             if not spaced or (char not in _QUOTES and char not in "{["):
                 machine.state = machine.reject(out)
                 return False
-            machine.pending = -1
-            machine.held = []
-            machine.end_string(out)
+            _end_pending(machine, out)
         machine.diagnose("missing_comma", text, pos)
         machine.state = NEXT_KEY if machine.in_object else VALUE
     elif pending:
@@ -649,6 +649,22 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     return False
 
 
+def _closes_root(machine: Machine, char: str) -> bool:
+    """Whether a closing bracket of the wrong kind closes everything: the root is the nearest container of its kind."""
+    stack = machine.stack
+    if len(stack) == 1:
+        return True
+    opened = machine.objects if char == "}" else len(stack) - machine.objects
+    return opened == 1 and stack[1][2] == (char == "}")
+
+
+def _end_pending(machine: Machine, out: list[StreamingData]) -> None:
+    """The pending quote ended its string, and what was read behind it stands."""
+    machine.pending = -1
+    machine.held = []
+    machine.end_string(out)
+
+
 def _accept(machine: Machine, out: list[StreamingData]) -> bool:
     machine.state = machine.accept(out)
     return False
@@ -670,9 +686,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
     if machine.pending >= 0:
         # Behind a comma in an array. What is listed here ends the string; so does a bare word that is a literal.
         if char in ",;，；、]" or char in _QUOTES:
-            machine.pending = -1
-            machine.held = []
-            machine.end_string(out)
+            _end_pending(machine, out)
         elif char in _ATOM:
             machine.atom = ""
             # Prose has a blank behind a comma; a bare word right behind it may be an item.
@@ -742,9 +756,7 @@ def _before_key(machine: Machine, char: str, text: str, final: bool, out: list[S
     pending = machine.pending >= 0
     if char == "}" or char in _COMMAS:
         if pending:
-            machine.pending = -1
-            machine.held = []
-            machine.end_string(out)
+            _end_pending(machine, out)
         if char == "}" and "trailing_comma" in allowed:
             machine.diagnose("trailing_comma", text, pos)
             machine.state = AFTER
@@ -847,18 +859,14 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         if char == "=" and pos + 1 == len(text) and not final:
             return True
         if pending:
-            machine.pending = -1
-            machine.held = []
-            machine.end_string(out)
+            _end_pending(machine, out)
         machine.diagnose("wrong_separator" if char == "=" else "fullwidth_punctuation", text, pos)
         machine.pos = pos + (2 if text.startswith("=>", pos) else 1)
         _take_key(machine, text, pos, out)
     elif pending and not ("missing_colon" in allowed and machine.key_closers and _leads_on(machine, char)):
         machine.state = machine.reject(out)
     elif pending:
-        machine.pending = -1
-        machine.held = []
-        machine.end_string(out)
+        _end_pending(machine, out)
         machine.diagnose("missing_colon", text, pos)
         _take_key(machine, text, pos, out)
     elif "missing_colon" in allowed and (char in "{[" or (machine.gap and _begins_value(machine, char))):

@@ -78,6 +78,9 @@ ROWS: list[tuple[str, Any]] = [
     ('{"a":"x", …}', {"a": "x"}),
     ("[1, 2, …]", [1, 2]),
     ('{"a":1};', {"a": 1}),
+    ('{"a":["x"} Hope that helps!', {"a": ["x"]}),
+    ('[{"a":"x"] and more', [{"a": "x"}]),
+    ('{"a":[{"b":["x"}]} and more', {"a": [{"b": ["x"]}]}),
     # Comments, and what only looks like one
     ('{/*c*/"a":1 /* d */, // e\n"b":"http://x.y"}', {"a": 1, "b": "http://x.y"}),
 ]
