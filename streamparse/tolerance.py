@@ -111,8 +111,7 @@ class Tolerant:
             _open_comment(machine, state, LINE_COMMENT, 1)
             return False
         elif "wide_space" in allowed and is_wide_space(char):
-            if "around" in allowed:
-                machine.diagnose("bom", text, pos)
+            machine.diagnose("bom", text, pos)
             machine.pos = pos + 1
             if state == COLON:
                 machine.gap += char

@@ -165,3 +165,13 @@ def test_a_parser_with_a_schema_is_copied_anywhere(which: str) -> None:
             other.feed(text[at:])
             data = other.close().data
             assert (data[0] if which == "all" else data) == {"tags": ["a"], "o": "x"}
+
+
+def test_wide_space_is_told_in_json5_too() -> None:
+    """Nothing silent: white space that RFC 8259 does not know leaves its diagnostic in each dialect that takes it."""
+    for text in ("\ufeff[]", "[1,\u00a02]", "[\v]"):
+        for dialect in ("json5", "llm"):
+            got = run([text], dialect=dialect)
+            assert got.error is None
+            assert "bom" in got.codes
+            assert run(each(text), dialect=dialect) == got
