@@ -73,8 +73,8 @@ def demo(
     if web:
         _serve(demo=True)
         return
-    with quiet_end(), as_file(files("streamparse") / "demo" / "triage.sse") as path:
-        recording = Recording(str(path))
+    triage = files("streamparse") / "demo" / "triage.sse"
+    with quiet_end(), as_file(triage) as path, Recording(str(path)) as recording:
         live = view.is_live(sys.stdout)
         _show(recording, recording.wrap(speed=speed if live else 0))
 
@@ -92,8 +92,8 @@ def events(
     format_: _Format = "",
 ) -> None:
     """Write the events as NDJSON, each as soon as it is known."""
-    with quiet_end():
-        result = _open(file, format_, adapter, 0, output, dialect, reasoning, documents)
+    with quiet_end(), Recording(file, format=format_ or None) as recording:
+        result = _wrap(recording, adapter, 0, output, dialect, reasoning, documents)
         with usage_errors():
             items = result.get_generator(cast("Any", type_), paths=path or None)
         named = type_ in ("specific", "all")
@@ -113,8 +113,8 @@ def response(
     format_: _Format = "",
 ) -> None:
     """Write the whole Response as JSON, also of a stream that failed."""
-    with quiet_end():
-        result = _open(file, format_, adapter, 0, output, dialect, reasoning, documents)
+    with quiet_end(), Recording(file, format=format_ or None) as recording:
+        result = _wrap(recording, adapter, 0, output, dialect, reasoning, documents)
         for _ in _until_error(result.get_generator("original")):
             pass
         if result.response is not None:
@@ -134,8 +134,7 @@ def watch(
     format_: _Format = "",
 ) -> None:
     """Show a stream as a tree that grows; in a pipe as one line for each field."""
-    with quiet_end():
-        recording = Recording(file, format=format_ or None)
+    with quiet_end(), Recording(file, format=format_ or None) as recording:
         _show(recording, _wrap(recording, adapter, speed, output, dialect, reasoning, documents))
 
 
@@ -153,8 +152,7 @@ def check(
 
     Exit status: 0 the document is complete; 1 it is not, or there is an error; 2 the command cannot be run like this.
     """
-    with quiet_end():
-        recording = Recording(file, format=format_ or None)
+    with quiet_end(), Recording(file, format=format_ or None) as recording:
         result = _wrap(recording, adapter, 0, output, dialect, reasoning, documents)
         report = checking.Report(recording.name)
         error = report.read(result.get_generator("all"))
@@ -180,10 +178,6 @@ def _serve(**options: Any) -> None:
         fail(f'the web page needs {error.name}; install it with: python -m pip install "streamparse-llm[web]"')
     with quiet_end(), usage_errors():
         command.serve(**options)
-
-
-def _open(file: str, format_: str, adapter: str, speed: float, *options: Any) -> StreamResult[Any]:
-    return _wrap(Recording(file, format=format_ or None), adapter, speed, *options)
 
 
 def _wrap(

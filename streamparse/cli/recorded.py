@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -26,7 +27,10 @@ _END = object()
 
 
 class Recording:
-    """A recorded stream. `size` is that of the file in bytes (None: not known), `position` how much of it was read."""
+    """A recorded stream, a context manager: at its end the file is closed, wherever the run stopped.
+
+    `size` is that of the file in bytes (None: not known), `position` how much of it was read.
+    """
 
     def __init__(self, file: str, *, format: str | None = None) -> None:  # noqa: A002  # the option's word
         if format is not None and format not in FORMATS:
@@ -36,6 +40,14 @@ class Recording:
         self.position = 0
         self._path = file
         self._format: Format | None = format
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def wrap(self, *, adapter: str | None = None, speed: float = 0, **options: Any) -> StreamResult[Any]:
         """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as it is read.
@@ -52,7 +64,7 @@ class Recording:
             return wrap(_failing(error), adapter=adapter, **options)
         if adapter is None and decoder.format == "text":
             adapter = "text"  # decided by more than a first piece, which is all that `wrap` would look at
-        source = _from_first(first, chunks)
+        source = chunks if first is _END else itertools.chain((first,), chunks)
         return wrap(_played(source, speed) if speed else source, adapter=adapter, **options)
 
     def _open(self) -> BinaryIO:
@@ -61,31 +73,18 @@ class Recording:
                 sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
             return sys.stdin.buffer
         try:
-            file = Path(self._path).open("rb")  # noqa: SIM115  # closed when it has been read
+            self._file = Path(self._path).open("rb")
         except OSError as error:
             fail(f"cannot read {self._path}: {error.strerror or error}")
-        self.size = os.fstat(file.fileno()).st_size
-        return file
+        self.size = os.fstat(self._file.fileno()).st_size
+        return self._file
 
-    def _chunks(self, file: BinaryIO, decoder: BodyDecoder) -> Generator[Any, None, None]:
+    def _chunks(self, file: BinaryIO, decoder: BodyDecoder) -> Iterator[Any]:
         read: Callable[[int], bytes] = getattr(file, "read1", file.read)  # what there is, without waiting for more
-        try:
-            while piece := read(READ_SIZE):
-                self.position += len(piece)
-                yield from decoder.feed(piece)
-            yield from decoder.close()
-        finally:
-            if file is not sys.stdin.buffer:
-                file.close()
-
-
-def _from_first(first: Any, chunks: Generator[Any, None, None]) -> Iterator[Any]:
-    try:
-        if first is not _END:
-            yield first
-            yield from chunks
-    finally:
-        chunks.close()  # and with it the file, where the run ends before the recording does
+        while piece := read(READ_SIZE):
+            self.position += len(piece)
+            yield from decoder.feed(piece)
+        yield from decoder.close()
 
 
 def _failing(error: StreamParseError) -> Iterator[Any]:
