@@ -73,7 +73,7 @@ class Recording:
                 sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
             return sys.stdin.buffer
         try:
-            self._file = Path(self._path).open("rb")
+            self._file = Path(self._path).open("rb")  # noqa: SIM115  # closed by __exit__
         except OSError as error:
             fail(f"cannot read {self._path}: {error.strerror or error}")
         self.size = os.fstat(self._file.fileno()).st_size
