@@ -1,0 +1,122 @@
+"""JSON as it goes over the wire: compact, one line for every reader of lines, of any depth and with any number."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any, Final
+
+from ..dialect import STRICT
+from ..limits import Limits
+from ..parser import StreamParser
+from ..values import NumberLexeme, to_int
+
+# Half a surrogate pair has no UTF-8. The others are legal in JSON and in SSE, but readers that use `str.splitlines`
+# (Python's HTTP clients do) take them for ends of lines.
+_ESCAPED: Final = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
+
+
+class _Written(str):
+    """Text that is JSON already."""
+
+    __slots__ = ()
+
+
+def to_json(value: Any) -> str:
+    """`value` as JSON without white space, in characters that UTF-8 can hold and that end no line.
+
+    NaN and the infinities, for which JSON has no word, become null. What JSON does not know (a date, a model) is
+    written as pydantic would write it, or else as its `str`.
+    """
+    out: list[str] = []
+    work: list[Any] = [value]  # a stack of its own: `json.dumps` gives up at a depth that a document may have
+    while work:
+        item = work.pop()
+        if isinstance(item, _Written):
+            out.append(item)
+        elif isinstance(item, NumberLexeme):
+            out.append("null" if item.lstrip("-")[:1] in ("N", "I") else item)
+        elif isinstance(item, str):
+            out.append(_string(item))
+        elif item is None or isinstance(item, bool):
+            out.append("null" if item is None else "true" if item else "false")
+        elif isinstance(item, int):
+            out.append(_int(item))
+        elif isinstance(item, float):
+            out.append(float.__repr__(item) if isfinite(item) else "null")
+        elif isinstance(item, Decimal):
+            out.append(str(item) if item.is_finite() else "null")
+        elif isinstance(item, dict):
+            work.extend(reversed(_object(item)))  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, list | tuple):
+            work.extend(reversed(_array(item)))  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            work.append(_plain(item))
+    return "".join(out)
+
+
+def _string(text: str) -> str:
+    written = encode_basestring(text)
+    return written if written.isascii() else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def _int(number: int) -> str:
+    # CPython refuses to write an int of more than 4300 digits, `Decimal` does not.
+    return int.__repr__(number) if number.bit_length() < 14_000 else str(Decimal(int(number)))
+
+
+def _object(value: dict[Any, Any]) -> list[Any]:
+    pieces: list[Any] = [_Written("{")]
+    comma = ""
+    for name, item in value.items():
+        pieces += (_Written(f"{comma}{_string(name if isinstance(name, str) else str(name))}:"), item)
+        comma = ","
+    pieces.append(_Written("}"))
+    return pieces
+
+
+def _array(value: Sequence[Any]) -> list[Any]:
+    pieces: list[Any] = [_Written("[")]
+    for index, item in enumerate(value):
+        if index:
+            pieces.append(_Written(","))
+        pieces.append(item)
+    pieces.append(_Written("]"))
+    return pieces
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    # What `output=` may have made of a value: a date, an Enum, a model. pydantic is imported where one is met.
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, fallback=str)
+
+
+# What comes over the wire was bounded where it was parsed.
+_UNBOUNDED: Final = Limits(depth=1 << 30, string=1 << 40, key=1 << 40, number=1 << 40, document=1 << 40)
+
+
+def from_json(text: str) -> Any:
+    """The value of one JSON text of any depth. Raises `ValueError` (or our `JSONSyntaxError`, which is one)."""
+    try:
+        return json.loads(text, parse_int=to_int)
+    except RecursionError:
+        parser = StreamParser(dialect=STRICT, limits=_UNBOUNDED, surrogates="keep")
+        parser.feed(text)
+        return parser.close().data
+
+
+def number_of(lexeme: str, mode: str = "int_float") -> Any:
+    """The value of a number's delta, as `StreamParser(number=mode)` gives it."""
+    if mode == "lexeme":
+        return NumberLexeme(lexeme)
+    if lexeme.removeprefix("-").isdigit():
+        return to_int(lexeme)
+    finite = lexeme.lstrip("-")[:1] not in ("N", "I")
+    return Decimal(lexeme) if mode == "decimal" and finite else float(lexeme)
