@@ -400,7 +400,8 @@ class _Pipe:
         if not isinstance(chunk, str | bytes | bytearray | memoryview) or (self._is_text and self._body is None):
             return self._read(chunk)
         if self._body is None:
-            self._body = BodyDecoder(eager=True)
+            # Text may be live, so it must not wait; bytes are a body, and its format is not always in the first ones.
+            self._body = BodyDecoder(eager=isinstance(chunk, str))
         return self._read_all(self._body.feed(chunk if isinstance(chunk, str) else bytes(cast("bytes", chunk))))
 
     def close(self) -> list[ProviderEvent]:

@@ -273,7 +273,23 @@ def test_text_does_not_wait_for_its_end() -> None:
 def test_eager_decides_by_the_first_piece() -> None:
     assert BodyDecoder(eager=True).feed('{"id": 1, ') == ['{"id": 1, ']
     assert BodyDecoder(eager=True).feed('data: {"a":1}\n\n') == [ONE]
-    assert BodyDecoder(eager=True).feed("dat") == ["dat"]
+    assert BodyDecoder(eager=True).feed("dates") == ["dates"]
+
+
+EVENT = [{"type": "ping", **ONE}]
+
+
+@pytest.mark.parametrize("first", ["data", "event", "id", "retry", "error"])
+def test_eager_waits_for_the_rest_of_a_field_name(first: str) -> None:
+    lines = {"data": 'data: {"a":1}', "event": "event: ping", "id": "id: 1", "retry": "retry: 5"}
+    body = "\n".join([lines.pop(first), *lines.values()]) + "\n\n" if first != "error" else 'error: {"a":1}\n\n'
+    wanted = [{"type": "error", "error": ONE}] if first == "error" else EVENT
+    for end in range(1, len(first) + 1):
+        decoder = BodyDecoder(eager=True)
+        assert decoder.feed(body[:end]) + decoder.feed(body[end:]) == wanted
+        live = BodyDecoder(eager=True)
+        assert live.feed(body[:end]) == []
+        assert live.feed(" is what I say") == [body[:end] + " is what I say"]
 
 
 def test_the_held_back_text_is_bounded() -> None:

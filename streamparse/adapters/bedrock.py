@@ -17,7 +17,6 @@ The ids are in the `ResponseMetadata` of the response that holds the stream, not
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from typing import Any, ClassVar
 
@@ -202,8 +201,6 @@ def _load(data: Any) -> Any:
     try:
         if isinstance(data, str) and not data.lstrip().startswith("{"):
             return json.loads(base64.b64decode(data, validate=True))
-        if isinstance(data, str):
-            return json.loads(data)
-        return json.loads(bytes(data))
-    except (ValueError, TypeError, binascii.Error):
+        return json.loads(data) if isinstance(data, str | bytes | bytearray) else None
+    except (ValueError, RecursionError):  # binascii.Error is a ValueError
         return None

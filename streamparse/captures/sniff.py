@@ -83,18 +83,21 @@ class Sniffer:
         self._awaited = ""
         self._value = _FirstValue()
 
-    def feed(self, piece: str, *, final: bool) -> Format | Page | None:
-        """The format; None while more text is needed. With `final`, or at `LOOK_AHEAD` characters, it is never None."""
+    def feed(self, piece: str, *, final: bool, eager: bool = False) -> Format | Page | None:
+        """The format; None while more text is needed. With `final`, or at `LOOK_AHEAD` characters, it is never None;
+        with `eager` only while there is nothing but the beginning of a field's name.
+        """
         self._parts.append(piece)
         self._size += len(piece)
         final = final or self._size >= LOOK_AHEAD
-        if self._awaited and not final and not any(mark in piece for mark in self._awaited):
+        if self._awaited and not (final or eager) and not any(mark in piece for mark in self._awaited):
             return None
         self._awaited = ""
         self._parts = ["".join(self._parts)]
         start = self._parts[0].lstrip(BLANK)
         if not start:
             return "text" if final else None
+        final = final or (eager and not any(mark.startswith(start) for mark in _SSE_PREFIX))
         found: Format | Page | None
         if self._is_page or start[0] == "<":
             found = self._page(start, final)
