@@ -21,15 +21,18 @@ left out unless `include` names them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypedDict, TypeVar, cast, overload
 
 from ..errors import StreamParseError, UsageError
 from ..events import ResultMessage, SpecificMessage
 from ..implementation import StreamingData
 from .coalesce import Coalescer, check_rate
+from .skins import drive
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..response import ToolCall
 
 T = TypeVar("T")
@@ -101,6 +104,7 @@ class Encoder(Generic[T]):
         self._end = _End()
         self._told: list[BaseException] = []
         self._closed = False
+        self._count = 0
 
     @property
     def due(self) -> float | None:
@@ -128,16 +132,30 @@ class Encoder(Generic[T]):
         if self._closed:
             return []
         out: list[T] = []
-        if error is not None and not any(error is told for told in self._told):
+        if error is not None and not self._was_told(error):
             out += self.feed(ResultMessage("error", error))
         self._closed = True
         if self._coalescer is not None:
             out += self._send(self._coalescer.flush())
         return out + self._encode(ResultMessage("end", self._end.data()))
 
+    def takes(self, error: BaseException) -> bool:
+        """Whether an error of the source is part of the stream. A `UsageError` says that the call was wrong, so it is
+        the caller's, unless it came as an item.
+        """
+        return not isinstance(error, UsageError) or self._was_told(error)
+
+    def _was_told(self, error: BaseException) -> bool:
+        return any(error is told for told in self._told)
+
     def _encode(self, message: ResultMessage) -> list[T]:
         """One message, its data as plain as in a frame, in the format. `end` comes last, once."""
         raise NotImplementedError
+
+    def _number(self, message: ResultMessage) -> Frame:
+        """The next frame."""
+        self._count += 1
+        return Frame(self._count, message.event, message.data)
 
     def _send(self, messages: Iterable[ResultMessage]) -> list[T]:
         return [piece for message in messages for piece in self._encode(message)]
@@ -169,11 +187,34 @@ class Encoder(Generic[T]):
 class FrameEncoder(Encoder[Frame]):
     """Items in, frames out."""
 
-    _count = 0
-
     def _encode(self, message: ResultMessage) -> list[Frame]:
-        self._count += 1
-        return [Frame(self._count, message.event, message.data)]
+        return [self._number(message)]
+
+
+class Options(TypedDict, total=False):
+    """The options that all formats share: see `Encoder`."""
+
+    max_rate: float | None
+    include: Iterable[str]
+    describe_error: DescribeError
+
+
+@overload
+def to_frames(items: AsyncIterable[Any], **options: Unpack[Options]) -> AsyncGenerator[Frame, None]: ...
+@overload
+def to_frames(items: Iterable[Any], **options: Unpack[Options]) -> Generator[Frame, None, None]: ...
+def to_frames(items: Any, **options: Unpack[Options]) -> Any:
+    """The frames of a run, for a format of your own.
+
+    items: what `get_generator("all")` yields, or `get_async_generator("all")` (the frames then come from an async
+        generator, too).
+    max_rate: how many sendings a second there are at most; what comes in between is merged.
+    include: texts to send, too: `delta`, `done`, `original_delta`, `original_done`.
+    describe_error: what a client is told of an error; by default nothing of one that is not ours but its type.
+
+    An error of the run becomes a frame; only a `UsageError` is raised.
+    """
+    return drive(FrameEncoder(**options), items)
 
 
 def check_include(names: Iterable[str]) -> Collection[str]:
