@@ -1,0 +1,151 @@
+"""Following a shared log: keeping the log of this process level with it, and filling it where nobody else does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from typing import Final, TypeVar
+
+import anyio
+
+from ..wire import Frame
+from .log import LogLost, LogUnavailable, MemoryLog, SharedLog
+from .snapshot import Message
+
+T = TypeVar("T")
+Batches = Callable[[], AsyncGenerator[list[Frame], None]]
+
+logger = logging.getLogger("streamparse.web")
+
+_FIRST_WAIT: Final = 0.05
+_LONGEST_WAIT: Final = 1.0
+_PATIENCE: Final = 60.0  # seconds that a run waits for the shared log before it is given up here
+
+
+class Follower:
+    """One worker at one shared log.
+
+    It reads what others add. Where nobody holds the lease it takes it, makes the run with `make` and adds its frames;
+    if another worker had begun, the clients are told to forget what that one made of it (`status` with the state
+    `retrying`, and resets), since a model's answer comes out differently each time.
+
+    `changed` is called whenever `log` has grown, `has_clients` tells whether anybody reads here.
+    """
+
+    def __init__(
+        self,
+        log: MemoryLog,
+        shared: SharedLog,
+        make: Batches,
+        *,
+        changed: Callable[[], None],
+        has_clients: Callable[[], bool],
+    ) -> None:
+        self._log = log
+        self._shared = shared
+        self._make = make
+        self._changed = changed
+        self._has_clients = has_clients
+        self._leading: anyio.CancelScope | None = None
+        self._frames = self._bytes = self._snapshot_bytes = 0  # since the last snapshot; size of that one
+
+    async def run(self) -> None:
+        """Until the log has ended. Raises `LogLost` where the shared log has lost frames."""
+        beat = asyncio.create_task(self._beat())
+        wait = 0.0
+        try:
+            while not self._log.ended:
+                if not await self._level(wait):
+                    tail = await self._patiently(self._shared.acquire)
+                    if tail is not None:
+                        await self._lead(tail)
+                wait = min(self._shared.lease / 3, 1.0)
+        finally:
+            beat.cancel()
+
+    async def _level(self, wait: float = 0) -> bool:
+        """Take over what is new in the shared log. False: nothing is."""
+        batch = await self._patiently(lambda: self._shared.read(self._log.tail, wait))
+        if batch.snapshot is not None:
+            self._log.restore(*batch.snapshot)
+        self._log.append(batch.frames)
+        if batch.frames or batch.snapshot is not None:
+            self._changed()
+            return True
+        return False
+
+    async def _lead(self, tail: int) -> None:
+        """Make the run, and add its frames after frame `tail`, as long as nobody takes over."""
+        self._leading = anyio.CancelScope()
+        try:
+            with self._leading:
+                await self._make_run(tail)
+        except LogLost as error:
+            logger.warning("%s", error)
+        finally:
+            self._leading = None
+            with anyio.move_on_after(1, shield=True), suppress(LogUnavailable):
+                await self._shared.release()
+
+    async def _make_run(self, tail: int) -> None:
+        log = self._log
+        while log.tail < tail and await self._level():
+            pass
+        if log.ended:
+            return
+        if log.tail != tail:  # the shared log has lost frames: what clients have got must stay true
+            log.restore(max(log.tail, tail), log.state.snapshot())
+            await self._compact()
+        base = log.tail
+        if base:
+            again = [Message("status", {"state": "retrying", "error": "the worker was lost"}), *log.state.resets()]
+            await self._append([Frame(base + number, *message) for number, message in enumerate(again, 1)])
+            base = log.tail
+        async with aclosing(self._make()) as batches:
+            async for frames in batches:
+                await self._append([frame._replace(id=base + frame.id) for frame in frames])
+
+    async def _append(self, frames: Sequence[Frame]) -> None:
+        await self._patiently(lambda: self._shared.append(frames, self._log.tail), _PATIENCE)
+        self._bytes += self._log.append(frames)
+        self._frames += len(frames)
+        self._changed()
+        # Not before as much has come as the snapshot takes: so all snapshots together stay linear in the text.
+        if self._frames > self._shared.frames and self._bytes > self._snapshot_bytes and not self._log.ended:
+            await self._compact()
+
+    async def _compact(self) -> None:
+        messages = self._log.state.snapshot()
+        self._snapshot_bytes = await self._patiently(lambda: self._shared.compact(self._log.tail, messages), _PATIENCE)
+        self._frames = self._bytes = 0
+
+    async def _beat(self) -> None:
+        """Tell the others that this worker lives, and whether it has clients."""
+        shared = self._shared
+        while True:
+            with suppress(LogUnavailable):
+                if self._has_clients():
+                    await shared.watch(shared.lease)
+                if self._leading is not None:
+                    try:
+                        await shared.renew()
+                    except LogLost as error:
+                        logger.warning("%s", error)
+                        self._leading.cancel()
+            await asyncio.sleep(shared.lease / 3)
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]], patience: float = float("inf")) -> T:
+        """Ask the shared log, again and again while it cannot be reached."""
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                return await ask()
+            except LogUnavailable as error:
+                patience -= wait
+                if patience < 0:
+                    raise
+                logger.warning("%s; trying again in %.2g seconds", error, wait)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
