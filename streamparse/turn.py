@@ -39,7 +39,7 @@ from .parser import DEFAULT, Documents, NumberMode, StreamParser, SurrogateMode
 from .paths import PathStyle
 from .provider import Error, ProviderEvent, Raw, ReasoningDelta, RefusalDelta, Result, TextDelta, ToolCallDelta
 from .reasoning import InlineCall
-from .response import CallState, Response, ResponseBuilder, ToolCall
+from .response import NO_DOCUMENT, CallState, Response, ResponseBuilder
 from .values import copy_value
 
 if TYPE_CHECKING:
@@ -99,13 +99,14 @@ class _Tool:
 class _Document:
     """What the answer's parser came to. `wanted` is False where a turn without a document lacks nothing."""
 
-    __slots__ = ("complete", "data", "diagnostics", "incomplete", "wanted")
+    __slots__ = ("complete", "data", "diagnostics", "incomplete", "omitted_diagnostics", "wanted")
 
     def __init__(self) -> None:
         self.data: Any = None
         self.complete = self.wanted = False
         self.incomplete: list[str] = []
         self.diagnostics: list[Diagnostic] = []
+        self.omitted_diagnostics = 0
 
 
 class Turn:
@@ -373,15 +374,9 @@ class Turn:
             value, complete = copy_value(call.value), call.complete
         elif call.text:
             value = tool.parser.snapshot()
-        made = ToolCall(
-            id=call.id or call.source,
-            name=call.name,
-            arguments=value,
-            raw_arguments=call.text,
-            complete=complete,
-            index=call.index,
-            metadata={**call.metadata, "error": call.error} if call.error else dict(call.metadata),
-        )
+        if not call.done:
+            call.diagnostics = tool.parser.diagnostics
+        made = call.made(value, complete=complete)
         out.append(ResultMessage("tool_calls", made))
 
     def _end_call(self, call: CallState, tool: _Tool, out: Messages) -> None:
@@ -389,16 +384,19 @@ class Turn:
         if tool.ended or call.free_text or not call.text:
             return
         tool.ended = True
+        fault: str | None
         try:
             parsed = tool.parser.close()
         except StreamParseError as error:
             if isinstance(error, IncompleteJSONError):
                 self._show(call, tool, list(error.events), out)
-            self._builder.set_arguments(call.index, tool.parser.snapshot(), complete=False, error=str(error))
-            return
-        self._show(call, tool, list(parsed.events), out)
-        fault = None if parsed.has_data else "the arguments hold no JSON"
-        self._builder.set_arguments(call.index, parsed.data, complete=parsed.complete, error=fault)
+            data, complete, fault = tool.parser.snapshot(), False, str(error)
+        else:
+            self._show(call, tool, list(parsed.events), out)
+            data, complete, fault = parsed.data, parsed.complete, None if parsed.has_data else NO_DOCUMENT
+        self._builder.set_arguments(
+            call.index, data, complete=complete, error=fault, diagnostics=tool.parser.diagnostics
+        )
 
     # ---- the end
 
@@ -456,17 +454,23 @@ class Turn:
                 document.incomplete = parser.open_paths
             if not broken:
                 self.error = self.error or error
-            document.data, document.diagnostics = parser.snapshot(), list(parser.diagnostics)
-            document.wanted = True
+            document.data, document.wanted = parser.snapshot(), True
+            self._take_remarks(parser, document)
             return document
         self._take(parser, list(parsed.events), out)
         document.data, document.complete = parsed.data, parsed.complete
-        document.incomplete, document.diagnostics = list(parsed.incomplete), list(parsed.diagnostics)
+        document.incomplete = list(parsed.incomplete)
+        self._take_remarks(parser, document)
         if self._builder.calls and not parsed.has_data and not parsed.text.strip():
             return document  # the text held tool calls alone
         unclosed = any(remark.code == "unclosed_reasoning" for remark in parsed.diagnostics)
         document.wanted = parsed.has_data or unclosed or self._options.output is not None
         return document
+
+    @staticmethod
+    def _take_remarks(parser: StreamParser, document: _Document) -> None:
+        document.diagnostics = list(parser.diagnostics)
+        document.omitted_diagnostics = parser.diagnostic_count - len(document.diagnostics)
 
     def _close_calls(self, document: _Document, out: Messages) -> None:
         for index, piece in self._nameless.items():
@@ -514,6 +518,7 @@ class Turn:
             document_complete=document.complete if document.wanted else None,
             incomplete=document.incomplete,
             diagnostics=document.diagnostics,
+            omitted_diagnostics=document.omitted_diagnostics,
             cancelled=cancelled,
             metadata=metadata,
         )

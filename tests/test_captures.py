@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from support.bodies import Body, load, response
 from support.splits import two_way
 
-from streamparse import captures
+from streamparse import ResultMessage, StreamParseError, StreamResult, captures, wrap
 from streamparse.captures import BodyDecoder
 from streamparse.errors import ProviderError, UsageError
 
@@ -290,6 +291,24 @@ def test_eager_waits_for_the_rest_of_a_field_name(first: str) -> None:
         live = BodyDecoder(eager=True)
         assert live.feed(body[:end]) == []
         assert live.feed(" is what I say") == [body[:end] + " is what I say"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("body", [body for body in BODIES if body.path.suffixes[0] != ".eventstream"], ids=by_name)
+def test_wrap_knows_a_body_in_bytes_at_every_split(body: Body, size: int) -> None:
+    raw = body.raw
+    pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
+    found, wanted = wrap(iter(pieces)), wrap(body.chunks())
+    given, expected = ([(event, str(data)) for event, data in messages(one)] for one in (found, wanted))
+    assert [one for one in given if one[0] != "meta"] == [one for one in expected if one[0] != "meta"]
+
+
+def messages(result: StreamResult[Any]) -> list[ResultMessage]:
+    """All messages of a run, the last one an error where it failed."""
+    got: list[ResultMessage] = []
+    with contextlib.suppress(StreamParseError):
+        got.extend(result.get_generator("all"))
+    return got
 
 
 def test_the_held_back_text_is_bounded() -> None:

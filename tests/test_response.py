@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import fields
+from datetime import date
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -41,6 +43,8 @@ from streamparse.response import (
     Usage,
     event_size,
 )
+from streamparse.response.json_text import write
+from streamparse.values import same_value
 
 
 def texts(*pieces: str) -> list[ProviderEvent]:
@@ -48,6 +52,7 @@ def texts(*pieces: str) -> list[ProviderEvent]:
 
 
 STOP = Finish(reason="stop", mapped="stop")
+REMARK = Diagnostic("comment", "a comment was skipped", 3, 1, 4, "a")
 
 EVERY: list[ProviderEvent] = [
     Session(id="r1", model="m1", request_id="q1", session_id="s1", metadata={"tier": "x"}),
@@ -124,6 +129,54 @@ def test_json_round_trip_of_everything() -> None:
         assert Response.model_validate(json.loads(written)).model_dump_json() == written
         assert Response.model_validate(value.model_dump()) == value
         assert pickle.loads(pickle.dumps(value)) == value
+
+
+def deep(depth: int) -> Any:
+    value: Any = "in the middle \u00e9\u2028"
+    for level in range(depth):
+        value = {"a": value, "\n": 1.5} if level % 2 else [value, None, 10**40]
+    return value
+
+
+@pytest.mark.parametrize("depth", [1, 190, 250, 600, 1023])
+def test_json_round_trip_at_any_depth(depth: int) -> None:
+    """pydantic itself writes 255 levels and reads 200; `Limits.depth` lets 1024 through."""
+    value = deep(depth)
+    response = Response(
+        data=value,
+        prompt=[value],
+        metadata={"m": value},
+        tool_calls=[ToolCall(id="c", arguments=value)],
+        events=[Raw(payload=value), Result()],
+        terminal=Result(),
+    )
+    for indent in (None, 2):
+        written = response.model_dump_json(indent=indent)
+        read = Response.model_validate_json(written)
+        assert same_value(read.data, value)
+        assert same_value(read.metadata, {"m": value})
+        assert same_value(read.tool_calls[0].arguments, value)
+        assert same_value(read.events[0].payload, value)
+        assert read.model_dump_json(indent=indent) == written
+        assert Response.model_validate_json(written.encode()).model_dump_json(indent=indent) == written
+    again = Response.model_validate(response.model_dump(mode="json"))
+    assert same_value(again.prompt, [value])
+
+
+def test_both_writers_of_json_write_the_same() -> None:
+    values = [float("nan"), float("inf"), -float("inf"), -0.0, 1e300, 0, True, None, "\ud83d", "\x00\x7f", {}, [], (1,)]
+    values += [{"": [[]]}, {1: 2}, date(2026, 12, 1), Decimal("1.50"), b"bytes", Usage(input_tokens=1)]
+    response = Response(data=[*values, "\ud83d"], usage=Usage(extra={"x": [1.0]}), diagnostics=[REMARK], events=EVERY)
+    for indent in (None, 1):
+        assert write(response.model_dump(), indent) == response.model_dump_json(indent=indent)
+
+
+def test_how_many_remarks_there_were() -> None:
+    kept = Response(diagnostics=[REMARK], omitted_diagnostics=4)
+    assert kept.diagnostic_count == 5
+    assert Response().diagnostic_count == 0
+    made = Response.from_events([*texts("{" + ",".join(f"k{n}:1" for n in range(130)) + "}"), STOP, Result()])
+    assert (len(made.diagnostics), made.omitted_diagnostics, made.diagnostic_count) == (100, 30, 130)
 
 
 def test_json_schema_can_be_made() -> None:

@@ -137,6 +137,14 @@ def test_diagnostics_are_told_where_they_are_used_and_kept() -> None:
     assert "diagnostic" in [event for event, _ in done.live]
 
 
+def test_all_remarks_are_counted_and_as_many_kept_as_the_limit_says() -> None:
+    done = Folded(*text("{" + ",".join(f"k{n}:1" for n in range(130)) + "}"), STOP, Result())
+    assert (len(done.response.diagnostics), done.response.diagnostic_count) == (100, 130)
+    few = Folded(*text("{a:1,b:2}"), STOP, Result(), turn=Turn(ParserOptions(limits=Limits(diagnostics=1))))
+    assert (len(few.response.diagnostics), few.response.omitted_diagnostics) == (1, 1)
+    assert Folded(*text("[1]"), STOP, Result()).response.diagnostic_count == 0
+
+
 def test_a_message_boundary_is_a_blank_line_in_the_deltas_too() -> None:
     done = Folded(TextDelta(text="one"), TextDelta(text="two", message_boundary=True), STOP, Result())
     assert done.joined("delta") == done.response.text == "one\n\ntwo"
@@ -346,6 +354,24 @@ def test_a_call_is_told_when_its_document_closes_not_at_the_end() -> None:
     assert "tool_calls" not in [event for event, _ in turn.feed(call(0, " "))]
     turn.feed(TOOLS)
     assert "tool_calls" not in [event for event, _ in turn.close()]
+
+
+@pytest.mark.parametrize("done_by", ["provider", "document", "end"])
+def test_tolerances_in_arguments_stand_with_the_call(done_by: str) -> None:
+    pieces = [call(0, "{'a': 1", id="c1", name="f"), call(0, "}", done=done_by == "provider"), call(0, " ")]
+    done = Folded(*(pieces if done_by == "document" else pieces[:2]), TOOLS, Result())
+    (made,) = done.response.tool_calls
+    assert [remark["code"] for remark in made.metadata["diagnostics"]] == ["single_quotes"]
+    assert [told.metadata for told in done.data("tool_calls")] == [made.metadata]
+    assert (
+        "diagnostics" not in Folded(call(0, "{}", id="c1", name="f"), TOOLS, Result()).response.tool_calls[0].metadata
+    )
+
+
+def test_a_call_without_an_id_is_told_as_the_response_has_it() -> None:
+    done = Folded(call(0, '{"a": 1}', name="f", done=True), TOOLS, Result())
+    assert done.data("tool_calls") == done.response.tool_calls
+    assert done.response.tool_calls[0].metadata == {"generated_id": True}
 
 
 def test_interleaved_calls_keep_apart() -> None:

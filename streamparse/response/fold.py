@@ -26,6 +26,8 @@ from ..provider import (
 from .log import EventLog
 from .model import EndState, FinishReason, Message, Response, ToolCall, Usage
 
+NO_DOCUMENT = "the arguments hold no JSON"
+
 
 class CallState:
     """One tool call while it is being put together; `ResponseBuilder.calls` holds them in order of arrival.
@@ -38,8 +40,8 @@ class CallState:
     """
 
     __slots__ = (
-        "_parts", "_source", "appended", "complete", "done", "error", "free_text", "has_value", "hosted", "id", "index",
-        "metadata", "name", "replaced", "value",
+        "_parts", "_source", "appended", "complete", "diagnostics", "done", "error", "free_text", "hosted", "id",
+        "index", "metadata", "name", "replaced", "value",
     )  # fmt: skip
 
     def __init__(self, index: int) -> None:
@@ -47,9 +49,10 @@ class CallState:
         self.id: str | None = None
         self.name: str | None = None
         self.appended = ""
-        self.replaced = self.done = self.free_text = self.hosted = self.complete = self.has_value = False
+        self.replaced = self.done = self.free_text = self.hosted = self.complete = False
         self.value: Any = None
         self.error: str | None = None
+        self.diagnostics: Sequence[Diagnostic] = ()
         self.metadata: dict[str, Any] = {}
         self._parts: list[str] = []
         self._source: str | None = None
@@ -85,6 +88,25 @@ class CallState:
         if event.final_arguments is not None:
             self._settle(event.final_arguments)
 
+    def made(self, value: Any, *, complete: bool) -> ToolCall:
+        """The call as a value."""
+        metadata = dict(self.metadata)
+        if self.error:
+            metadata["error"] = self.error
+        if self.diagnostics:
+            metadata["diagnostics"] = [remark.to_dict() for remark in self.diagnostics]
+        if not self.id:
+            metadata["generated_id"] = True
+        return ToolCall(
+            id=self.id or self.source,
+            name=self.name,
+            arguments=value,
+            raw_arguments=self.text,
+            complete=complete,
+            index=self.index,
+            metadata=metadata,
+        )
+
     def is_over(self, event: ToolCallDelta) -> bool:
         """Whether `event`, which has no id, cannot belong to this call: it begins one, and this one is whole."""
         if not (event.name and event.arguments and self.name and self.text.rstrip().endswith("}")):
@@ -118,7 +140,7 @@ class ResponseBuilder:
         call = builder.add(event)   # CallState for a ToolCallDelta of this choice, else None; may raise if `lossless`
         builder.appended            # what that event added to its text, reasoning, refusal or arguments: "" for others
         builder.text, .reasoning, .refusal, .messages, .calls, .usage, .finish, .terminal, .log    # the state so far
-        builder.set_arguments(index, value, complete=..., error=None)    # parsed arguments of builder.calls[index]
+        builder.set_arguments(index, value, complete=...)    # parsed arguments of builder.calls[index]
         builder.build(...)          # the Response; the builder may go on afterwards
 
     The fold is total: an event that it does not know is kept in the log and changes nothing. Events of other choices
@@ -256,10 +278,20 @@ class ResponseBuilder:
         """The usage so far, merged field by field; None where none was reported."""
         return None if self._usage is None else Usage(**self._usage)
 
-    def set_arguments(self, index: int, value: Any, *, complete: bool, error: str | None = None) -> None:
-        """Give call `index` its parsed arguments, the partial value where not `complete`, and what was wrong."""
+    def set_arguments(
+        self,
+        index: int,
+        value: Any,
+        *,
+        complete: bool,
+        error: str | None = None,
+        diagnostics: Sequence[Diagnostic] = (),
+    ) -> None:
+        """Give call `index` its parsed arguments, the partial value where not `complete`, what was wrong with them, and
+        what was tolerated.
+        """
         call = self.calls[index]
-        call.value, call.complete, call.error, call.has_value = value, complete, error, True
+        call.value, call.complete, call.error, call.diagnostics = value, complete, error, diagnostics
 
     def build(
         self,
@@ -275,6 +307,7 @@ class ResponseBuilder:
         document_complete: bool | None = None,
         incomplete: Sequence[str] = (),
         diagnostics: Sequence[Diagnostic] = (),
+        omitted_diagnostics: int = 0,
         cancelled: bool = False,
         raw: Any = None,
         metadata: dict[str, Any] | None = None,
@@ -327,6 +360,7 @@ class ResponseBuilder:
             and all(call.complete for call in calls),
             incomplete=list(incomplete),
             diagnostics=list(diagnostics),
+            omitted_diagnostics=omitted_diagnostics,
             usage=self.usage,
             duration_ms=duration_ms,
             time_to_first_delta_ms=time_to_first_delta_ms,
@@ -374,20 +408,7 @@ class ResponseBuilder:
             value = empty if complete else None
         elif call.free_text:
             value, complete = text, call.done or end_state == "complete"
-        metadata = dict(call.metadata)
-        if call.error:
-            metadata["error"] = call.error
-        if not call.id:
-            metadata["generated_id"] = True
-        return ToolCall(
-            id=call.id or call.source,
-            name=call.name,
-            arguments=value,
-            raw_arguments=text,
-            complete=complete,
-            index=call.index,
-            metadata=metadata,
-        )
+        return call.made(value, complete=complete)
 
 
 _USAGE_FIELDS = tuple(field.name for field in fields(UsageUpdate) if field.name not in ("raw", "extra"))
@@ -404,12 +425,17 @@ def fold(
     """`Response.from_events`: see there."""
     builder = ResponseBuilder(limits=limits, lossless=lossless)
     terminals = 0
+    asides = False
+    answer: list[str] = []  # the text without what the provider calls commentary
     for given in events:
         event: Any = from_dict(given) if isinstance(given, dict) else given
         if not isinstance(event, ProviderEvent):
             raise UsageError(f"from_events takes provider events, got {type(event).__name__}")
         terminals += isinstance(event, Result | Error)
         builder.add(event)
+        if isinstance(event, TextDelta):
+            asides = asides or event.aside
+            answer.append("" if event.aside else builder.appended)
     if terminals != 1:
         raise UsageError(
             f"a finished run has exactly one terminal event, got {terminals}",
@@ -418,11 +444,14 @@ def fold(
         )
     for call in builder.calls:
         if call.text and not call.free_text:
-            parsed = _Document(call.text)
-            builder.set_arguments(call.index, parsed.data, complete=parsed.complete, error=parsed.error)
+            parsed = _Document(call.text, reasoning=None)
+            error = parsed.error if parsed.found else NO_DOCUMENT
+            builder.set_arguments(
+                call.index, parsed.data, complete=parsed.complete, error=error, diagnostics=parsed.diagnostics
+            )
     terminal = builder.terminal
     text = builder.text if terminal is None or isinstance(terminal, Error) or terminal.text is None else terminal.text
-    document = _Document(text)
+    document = _Document("".join(answer) if asides and text == builder.text else text)
     return builder.build(
         duration_ms=duration_ms,
         session_id=session_id,
@@ -430,30 +459,36 @@ def fold(
         document_complete=document.complete if document.found else None,
         incomplete=document.incomplete,
         diagnostics=document.diagnostics,
+        omitted_diagnostics=document.omitted_diagnostics,
         metadata={"parse_error": document.error} if document.error else None,
     )
 
 
 class _Document:
-    """What the parser says of a text: `found` is False where it holds no document."""
+    """What the parser says of a text; `found` is False, and nothing is said, where it is not meant to be a document."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, **options: Any) -> None:
         from ..parser import StreamParser
 
         self.found = self.complete = False
         self.data: Any = None
         self.incomplete: Sequence[str] = ()
         self.diagnostics: Sequence[Diagnostic] = ()
+        self.omitted_diagnostics = 0
         self.error: str | None = None
         if not text:
             return
-        parser = StreamParser(dialect="llm")
+        parser = StreamParser(dialect="llm", **options)
         try:
             parser.feed(text)
             parsed = parser.close()
         except StreamParseError as error:
             self.found, self.error, self.data = True, str(error), parser.snapshot()
-            return
-        if parsed.has_data:
-            self.found, self.complete, self.data = True, parsed.complete, parsed.data
+            self.incomplete, self.diagnostics = parser.open_paths, parser.diagnostics
+        else:
+            self.found = parsed.has_data or any(remark.code == "unclosed_reasoning" for remark in parsed.diagnostics)
+            if not self.found:
+                return
+            self.complete, self.data = parsed.complete, parsed.data
             self.incomplete, self.diagnostics = parsed.incomplete, parsed.diagnostics
+        self.omitted_diagnostics = parser.diagnostic_count - len(self.diagnostics)

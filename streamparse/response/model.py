@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
 from pydantic import (
     AfterValidator,
@@ -15,11 +14,18 @@ from pydantic import (
     Field,
     InstanceOf,
     PlainSerializer,
+    SerializationInfo,
+    ValidationError,
 )
+from pydantic_core import PydanticSerializationError
 
 from ..errors import Diagnostic
 from ..limits import Limits
 from ..provider import ProviderEvent, from_dict
+from .json_text import read, whole_text, write
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
 """Why the model stopped, one word for all providers. The provider's own word is `Response.raw_finish_reason`."""
@@ -40,19 +46,6 @@ def _diagnostic(value: Any) -> Any:
     return Diagnostic(**value) if _is_dict(value) else value
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def whole_text(text: str) -> str:
-    """`text` with surrogate halves that belong together joined, and U+FFFD for the others, so that it encodes to UTF-8.
-
-    JSON may escape one character as two halves, and providers cut between them: the pieces of a stream hold halves.
-    """
-    if text.isascii() or _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _encodable(value: Any) -> Any:
     """`value` with all its texts whole: what JSON is written of."""
     if isinstance(value, str):
@@ -66,9 +59,9 @@ def _is_list(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     return isinstance(value, list | tuple)
 
 
-def _write(value: Any) -> dict[str, Any]:
-    written: dict[str, Any] = _encodable(value.to_dict())
-    return written
+def _write(value: Any, info: SerializationInfo) -> dict[str, Any]:
+    written: dict[str, Any] = value.to_dict()
+    return _encodable(written) if info.mode_is_json() else written
 
 
 Text = Annotated[str, AfterValidator(whole_text)]
@@ -82,6 +75,34 @@ DiagnosticField = Annotated[InstanceOf[Diagnostic], BeforeValidator(_diagnostic)
 class _Data(BaseModel):
     # `constants`: NaN and Infinity are values that the tolerant dialects can give; they must survive the round trip.
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", use_attribute_docstrings=True)
+
+    def model_dump(self, *, mode: str = "python", **options: Any) -> dict[str, Any]:
+        """As a dict. In the mode `json` data may have any depth, as for `model_dump_json`."""
+        try:
+            return super().model_dump(mode=mode, **options)
+        except ValueError:  # of pydantic, mostly its own kind of it
+            if mode != "json":
+                raise
+            written: dict[str, Any] = read(write(super().model_dump(**options)))
+            return written
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """As JSON. Data of any depth: where pydantic gives up, another writer goes on."""
+        try:
+            return super().model_dump_json(indent=indent, **options)
+        except PydanticSerializationError:
+            return write(self.model_dump(**options), indent)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """What `model_dump_json` wrote. Raises pydantic's `ValidationError`."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            if "recursion limit exceeded" not in str(error):
+                raise
+        text = json_data if isinstance(json_data, str) else json_data.decode()
+        return cls.model_validate(read(text), **options)
 
 
 class Usage(_Data):
@@ -116,6 +137,7 @@ class ToolCall(_Data):
     index: int = 0
     """Position among the calls of the turn, from 0."""
     metadata: Fields = Field(default_factory=dict)
+    """`error`: what is wrong with the arguments. `diagnostics`: what was tolerated in them, as dicts."""
 
 
 class Message(_Data):
@@ -179,8 +201,11 @@ class Response(_Data):
     incomplete: list[Text] = Field(default_factory=list)
     """Paths of `data` that were open at the end, innermost first."""
     diagnostics: list[DiagnosticField] = Field(default_factory=list[Diagnostic])
+    """The tolerances that were used in the text, as many as `Limits.diagnostics` lets it keep."""
+    omitted_diagnostics: int = 0
+    """How many more there were: see `diagnostic_count`."""
     usage: Usage | None = None
-    duration_ms: float = Field(default=0, ge=0)
+    duration_ms: float = Field(default=0.0, ge=0)
     time_to_first_delta_ms: float | None = None
     events: list[EventField] = Field(default_factory=list[ProviderEvent])
     """The provider events that were kept, in order of arrival: see `event_coverage`."""
@@ -196,6 +221,11 @@ class Response(_Data):
     def output_text(self) -> str:
         """The same as `text`."""
         return self.text
+
+    @property
+    def diagnostic_count(self) -> int:
+        """How many tolerances were used, those that were not kept included."""
+        return len(self.diagnostics) + self.omitted_diagnostics
 
     def text_or_none(self) -> str | None:
         """`text`, else the string content of `message`, else None. A list of structured parts is not flattened."""
