@@ -29,6 +29,45 @@ class SSEEncoder(Encoder[str]):
         return [write_sse(self._number(message))]
 
 
+class PartsAsSSE:
+    """An encoder of dicts as one of server-sent events: each dict is a numbered event without a name. `last` comes at
+    the very end.
+    """
+
+    def __init__(self, encoder: Encoder[dict[str, Any]], last: tuple[str, ...] = ()) -> None:
+        self._encoder = encoder
+        self._last = last
+        self._count = 0
+
+    @property
+    def due(self) -> float | None:
+        """As of the encoder."""
+        return self._encoder.due
+
+    def feed(self, item: Any) -> list[str]:
+        """As of the encoder."""
+        return self._write(self._encoder.feed(item))
+
+    def tick(self, now: float) -> list[str]:
+        """As of the encoder."""
+        return self._write(self._encoder.tick(now))
+
+    def close(self, error: BaseException | None = None) -> list[str]:
+        """As of the encoder."""
+        return [*self._write(self._encoder.close(error)), *self._last]
+
+    def takes(self, error: BaseException) -> bool:
+        """As of the encoder."""
+        return self._encoder.takes(error)
+
+    def _write(self, parts: list[dict[str, Any]]) -> list[str]:
+        written: list[str] = []
+        for part in parts:
+            self._count += 1
+            written.append(f"id: {self._count}\ndata: {to_json(part)}\n\n")
+        return written
+
+
 class SSEDecoder(LineDecoder):
     """Server-sent events in, as text or bytes in pieces of any size; frames out.
 
