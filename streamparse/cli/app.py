@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.resources import as_file, files
-from importlib.util import find_spec
 from io import TextIOWrapper
 from typing import Annotated, Any, cast
 
@@ -20,8 +19,6 @@ from . import check as checking
 from . import plain, view
 from .output import INCOMPLETE, complain, fail, quiet_end, to_json, usage_errors, write_line
 from .recorded import Recording, parser_options
-
-HAS_WEB = find_spec("streamparse.web") is not None
 
 app = typer.Typer(
     help="Streamed text of language models: field events, live views, checks.",
@@ -64,7 +61,7 @@ def _main(  # pyright: ignore[reportUnusedFunction]  # typer calls it
 @app.command()
 def demo(
     speed: _Speed = 1,
-    web: Annotated[bool, typer.Option("--web", hidden=not HAS_WEB, help="Show it as a page in the browser.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Show it as a page in the browser.")] = False,
 ) -> None:
     """Play a recorded reply back and watch its fields fill up.
 
@@ -159,7 +156,7 @@ def check(
         raise typer.Exit(report.show(result, error, has_output=output != ""))
 
 
-@app.command(hidden=not HAS_WEB)
+@app.command()
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
@@ -173,8 +170,6 @@ def _serve(**options: Any) -> None:
     try:
         command = import_module("streamparse.web.command")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("streamparse.web"):
-            fail("this version has no web page")
         fail(f'the web page needs {error.name}; install it with: python -m pip install "streamparse-llm[web]"')
     with quiet_end(), usage_errors():
         command.serve(**options)

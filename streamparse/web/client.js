@@ -206,7 +206,17 @@ class Fields {
   }
 
   #make(parent, parts, path, kind) {
-    const field = { path, parts, kind: undefined, state: "growing", text: "", value: undefined, errors: [], version: 0 };
+    const field = {
+      path,
+      parts,
+      parent: parent && parent.field,
+      kind: undefined,
+      state: "growing",
+      text: "",
+      value: undefined,
+      errors: [],
+      version: 0,
+    };
     const node = { field, parent, children: new Map(), listeners: null, stamp: -1 };
     become(node, kind);
     parent?.children.set(parts[parts.length - 1], node);
@@ -273,7 +283,7 @@ function pathsBelow(base, parts, depth, path) {
 /**
  * What the frames of one reply add up to.
  *
- * `fields` (path -> `{path, parts, kind, state, text, value, errors, version}`) and `tree` are alive: read them, do not
+ * `fields` (path -> `{path, parts, parent, kind, state, text, value, errors, version}`) and `tree` are alive: read them, do not
  * change them. `done` turns true with the last frame, `complete` says whether the document was whole by then.
  */
 export class Reply {
@@ -282,6 +292,7 @@ export class Reply {
   #stamp = 0;
   #listeners = new Map();
   #subscribers = new Set();
+  #restoring = false;
 
   lastEventId = 0;
   reasoning = "";
@@ -354,18 +365,32 @@ export class Reply {
     return () => this.#subscribers.delete(callback);
   }
 
-  /** Take in frames, in order. Those whose id was seen before are dropped: after a reconnect some may come again. */
+  /**
+   * Take in frames, in order. Those whose id was seen before are dropped: after a reconnect some may come again. Where
+   * frames are missing between two ids it throws a `RangeError`, having taken in those before.
+   *
+   * A server that no longer keeps the frames that are asked for sends a `snapshot` and what all of them add up to: frames
+   * with the id 0, but for the last.
+   */
   apply(frames) {
-    let changed = false;
-    for (const { id, event, data } of frames) {
-      if (id !== 0 && id <= this.lastEventId) continue;
-      if (id !== 0) this.lastEventId = id;
-      this.version++;
-      changed = true;
-      this.#take(event, data);
-      this.emit(event, data);
+    const before = this.version;
+    try {
+      for (const { id, event, data } of frames) {
+        if (id !== 0) {
+          if (id <= this.lastEventId) continue;
+          if (id > this.lastEventId + 1 && !this.#restoring) {
+            throw new RangeError(`frame ${id} came after frame ${this.lastEventId}`);
+          }
+          this.lastEventId = id;
+          this.#restoring = false;
+        }
+        this.version++;
+        this.#take(event, data);
+        this.emit(event, data);
+      }
+    } finally {
+      if (this.version > before) for (const callback of [...this.#subscribers]) call(callback, this);
     }
-    if (changed) for (const callback of [...this.#subscribers]) call(callback, this);
   }
 
   /** Tell those who listen to `event`. */
@@ -384,6 +409,7 @@ export class Reply {
     else if (event === "meta") this.meta = data;
     else if (event === "tool_calls") this.toolCalls = data;
     else if (event === "error") this.error = data;
+    else if (event === "snapshot") this.#forget();
     else if (event === "end") this.#end(data);
   }
 
@@ -425,11 +451,27 @@ export class Reply {
   #status(data) {
     this.status = data;
     if (data.state !== "retrying") return;
-    // The model is asked again; resets of the fields follow.
+    this.#forgetAttempt(); // the model is asked again; resets of the fields follow
+  }
+
+  #forgetAttempt() {
     this.reasoning = "";
     this.reasoningDone = false;
     this.invalid = [];
     this.diagnostics = [];
+    this.toolCalls = null;
+    this.meta = null;
+  }
+
+  /** All that was held is about to come anew. */
+  #forget() {
+    this.#restoring = true;
+    this.#forgetAttempt();
+    this.status = this.error = null;
+    for (const [source, document] of this.#documents) {
+      const root = document.find([]);
+      if (root !== null) for (const gone of document.remove(root)) this.#tell(gone, { type: "reset", source });
+    }
   }
 
   #end(data) {
