@@ -9,7 +9,8 @@
     tool_calls         id, name, arguments, raw_arguments, complete, index, metadata: a call that is whole
     invalid            path, parts, errors, value, early
     diagnostic         code, message, offset, line, column, path, text
-    meta, status       as in the result
+    meta               as in the result, without `metadata`
+    status             state and what goes with it, without the text of an error
     error              code, message and, where they are known, path, offset, line, column, expected, hint
     end                complete, incomplete, end_state, finish_reason: always the last frame
 
@@ -116,12 +117,13 @@ class Encoder(Generic[T]):
         if self._closed:
             raise UsageError("feed() after close()")
         message = self._message(item)
-        if message is None:
-            return []
-        self._end.see(message)
+        if message is not None:
+            self._end.see(message)
         if self._coalescer is None:
-            return self._encode(message)
-        return self._send(self._coalescer.feed(message, time.monotonic() if now is None else now))
+            return [] if message is None else self._encode(message)
+        if now is None:
+            now = time.monotonic()
+        return self._send(self._coalescer.tick(now) if message is None else self._coalescer.feed(message, now))
 
     def tick(self, now: float) -> list[T]:
         """What is due at `now`."""
@@ -181,6 +183,10 @@ class Encoder(Generic[T]):
         if event == "error":
             self._told.append(data)
             return ResultMessage(event, self._describe_error(data))
+        if event == "meta":  # its metadata is the server's own: the caller's, and the texts of errors
+            return ResultMessage(event, {name: value for name, value in data.items() if name != "metadata"})
+        if event == "status":  # of a retry, the text of the error
+            return ResultMessage(event, {name: value for name, value in data.items() if name != "error"})
         return ResultMessage(event, _plain(data))
 
 

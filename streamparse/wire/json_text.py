@@ -118,5 +118,4 @@ def number_of(lexeme: str, mode: str = "int_float") -> Any:
         return NumberLexeme(lexeme)
     if lexeme.removeprefix("-").isdigit():
         return to_int(lexeme)
-    finite = lexeme.lstrip("-")[:1] not in ("N", "I")
-    return Decimal(lexeme) if mode == "decimal" and finite else float(lexeme)
+    return Decimal(lexeme) if mode == "decimal" else float(lexeme)
