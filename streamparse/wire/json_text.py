@@ -29,8 +29,9 @@ class _Written(str):
 def to_json(value: Any) -> str:
     """`value` as JSON without white space, in characters that UTF-8 can hold and that end no line.
 
-    NaN and the infinities, for which JSON has no word, become null. What JSON does not know (a date, a model) is
-    written as pydantic would write it, or else as its `str`.
+    An infinity is written as a number that is too large (`1e999`), which readers take for one; NaN, for which JSON
+    has nothing, becomes null. What JSON does not know (a date, a model) is written as pydantic would write it, or else
+    as its `str`.
     """
     out: list[str] = []
     work: list[Any] = [value]  # a stack of its own: `json.dumps` gives up at a depth that a document may have
@@ -39,7 +40,7 @@ def to_json(value: Any) -> str:
         if isinstance(item, _Written):
             out.append(item)
         elif isinstance(item, NumberLexeme):
-            out.append("null" if item.lstrip("-")[:1] in ("N", "I") else item)
+            out.append(item if item[-1:].isdigit() else _not_finite(float(item)))
         elif isinstance(item, str):
             out.append(_string(item))
         elif item is None or isinstance(item, bool):
@@ -47,9 +48,9 @@ def to_json(value: Any) -> str:
         elif isinstance(item, int):
             out.append(_int(item))
         elif isinstance(item, float):
-            out.append(float.__repr__(item) if isfinite(item) else "null")
+            out.append(float.__repr__(item) if isfinite(item) else _not_finite(item))
         elif isinstance(item, Decimal):
-            out.append(str(item) if item.is_finite() else "null")
+            out.append(str(item) if item.is_finite() else _not_finite(float(item)))
         elif isinstance(item, dict):
             work.extend(reversed(_object(item)))  # pyright: ignore[reportUnknownArgumentType]
         elif isinstance(item, list | tuple):
@@ -67,6 +68,10 @@ def _string(text: str) -> str:
 def _int(number: int) -> str:
     # CPython refuses to write an int of more than 4300 digits, `Decimal` does not.
     return int.__repr__(number) if number.bit_length() < 14_000 else str(Decimal(int(number)))
+
+
+def _not_finite(number: float) -> str:
+    return "null" if number != number else "1e999" if number > 0 else "-1e999"
 
 
 def _object(value: dict[Any, Any]) -> list[Any]:
