@@ -8,7 +8,8 @@ JSON-like payloads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from functools import cache
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from .errors import UsageError
 
@@ -191,15 +192,55 @@ BY_TYPE: dict[str, type[ProviderEvent]] = {
 
 
 def from_dict(data: dict[str, Any]) -> ProviderEvent:
-    """The event that `to_dict` wrote. Raises `UsageError` on an unknown type, and on an unknown or missing field."""
-    kind = BY_TYPE.get(data.get("type", ""))
+    """The event that `to_dict` wrote. Raises `UsageError` on an unknown type, and on an unknown, missing or wrong
+    field.
+    """
+    name = data.get("type")
+    kind = BY_TYPE.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise UsageError(f"unknown provider event type {data.get('type')!r}", expected=", ".join(sorted(BY_TYPE)))
+        raise UsageError(f"unknown provider event type {name!r}", expected=", ".join(sorted(BY_TYPE)))
     values = {name: value for name, value in data.items() if name != "type"}
-    unknown = sorted(values.keys() - {f.name for f in fields(kind)})
+    unknown = sorted(values.keys() - {f.name for f in fields(kind)}, key=str)
     if unknown:
         raise UsageError(f"a {kind.type!r} event has no field {unknown[0]!r}")
     try:
-        return kind(**values)
+        event = kind(**values)
     except TypeError as error:
         raise UsageError(f"a {kind.type!r} event lacks a field: {error}") from None
+    fault = fault_of(event)
+    if fault is not None:
+        raise fault
+    return event
+
+
+def fault_of(event: ProviderEvent) -> UsageError | None:
+    """The error for a field of another type than it is declared with; None where all are right.
+
+    Dataclasses do not look, and adapters are written by anyone.
+    """
+    if isinstance(event, TextDelta) and type(event.text) is str and type(event.choice) is int:
+        return None  # most events of a run
+    # A subclass may have fields of its own, and a type that is not in the table.
+    for name, kinds, words in _declared(event.type) if BY_TYPE.get(event.type) is type(event) else ():
+        value = getattr(event, name)
+        if isinstance(value, kinds) and (not words or value in words):
+            continue
+        what = repr(value) if isinstance(value, str) else type(value).__name__
+        expected = ", ".join(words) or " or ".join(one.__name__.replace("NoneType", "None") for one in kinds)
+        return UsageError(f"the {name} of a {event.type!r} event is {what}", expected=expected)
+    return None
+
+
+@cache
+def _declared(name: str) -> list[tuple[str, tuple[type, ...], tuple[str, ...]]]:
+    """Name, types, and the words if it is one of some, of each field of an event that may not hold just anything."""
+    hints = get_type_hints(BY_TYPE[name])
+    found: list[tuple[str, tuple[type, ...], tuple[str, ...]]] = []
+    for one in fields(BY_TYPE[name]):
+        hint = hints[one.name]
+        if get_origin(hint) is Literal:
+            found.append((one.name, (str,), get_args(hint)))
+        elif hint is not Any:
+            kinds = tuple(get_origin(option) or option for option in get_args(hint) or (hint,))
+            found.append((one.name, (*kinds, int) if float in kinds else kinds, ()))
+    return found

@@ -221,7 +221,10 @@ class Run:
         except BaseException as error:  # noqa: BLE001  # Ctrl-C, and whatever must not leave readers waiting for ever
             cancelled, broken = True, error
         if cancelled:
-            await self._end_cancelled(ops, broken)
+            try:
+                await self._end_cancelled(ops, broken)
+            except Exception as error:  # noqa: BLE001  # the same: what broke the run may break its end
+                self._finish(broken or error)
         if broken is not None and not isinstance(broken, Exception):
             raise broken
 

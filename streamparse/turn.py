@@ -37,7 +37,17 @@ from .implementation import restore_event
 from .limits import Limits
 from .parser import DEFAULT, Documents, NumberMode, StreamParser, SurrogateMode
 from .paths import PathStyle
-from .provider import Error, ProviderEvent, Raw, ReasoningDelta, RefusalDelta, Result, TextDelta, ToolCallDelta
+from .provider import (
+    Error,
+    ProviderEvent,
+    Raw,
+    ReasoningDelta,
+    RefusalDelta,
+    Result,
+    TextDelta,
+    ToolCallDelta,
+    fault_of,
+)
 from .reasoning import InlineCall
 from .response import NO_DOCUMENT, CallState, Response, ResponseBuilder
 from .values import copy_value
@@ -119,9 +129,9 @@ class Turn:
     nothing, "stop" (the turn is over, cut short on purpose) or "raise" (it has failed). `lossless` keeps every event,
     or ends the turn with `LimitExceeded`. `clock` gives seconds.
 
-    `feed` never raises. It sets `error` where the text is wrong beyond the dialect's tolerance or a limit is reached;
-    after that, and after a terminal event, `over` says that there is no use in reading on. `close` sets `response`, and
-    `error` where the turn failed.
+    `feed` never raises. It sets `error` where the text is wrong beyond the dialect's tolerance, a limit is reached or a
+    field of an event has a wrong type; after that, and after a terminal event, `over` says that there is no use in
+    reading on. `close` sets `response`, and `error` where the turn failed.
     """
 
     def __init__(
@@ -184,10 +194,14 @@ class Turn:
         out: Messages = []
         if self._terminal is not None:
             return out
+        event = _known(event)
+        fault = fault_of(event)
+        if fault is not None:
+            self.error = self.error or fault
+            return out
         if isinstance(event, Result | Error):
             self._terminal = event
             return out
-        event = _known(event)
         try:
             call = self._builder.add(event)
         except LimitExceeded as error:

@@ -468,6 +468,9 @@ def test_from_dict_names_what_is_wrong() -> None:
         ({"type": "no"}, "no"),
         ({"type": "text"}, "text"),
         ({"type": "text", "text": "a", "x": 1}, "x"),
+        ({"type": []}, "unknown"),
+        ({"type": "text", "text": "a", 5: 1, "z": 1}, "5"),
+        ({"type": "text", "text": None}, "NoneType"),
     ):
         with pytest.raises(UsageError, match=said):
             from_dict(wrong)

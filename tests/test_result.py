@@ -591,6 +591,17 @@ def test_a_stream_that_just_ends_is_cut_and_no_error() -> None:
     assert (response.end_state, response.complete, response.incomplete) == ("cut", False, ["a", ""])
 
 
+@pytest.mark.parametrize(
+    "source",
+    [[], [b""], [{}], ["data: [DONE]\n\n"], [b": keep-alive\n\n", b": keep-alive\n\n"]],
+    ids=["no chunk", "no bytes", "empty chunk", "DONE alone", "comments"],
+)
+def test_a_stream_that_holds_nothing_is_cut_and_no_error(source: list[Any]) -> None:
+    response = wrap(iter(source)).get_response()
+    assert (response.end_state, response.complete, response.finish_reason) == ("cut", False, None)
+    assert (response.text.strip(), response.data) == ("", None)
+
+
 def test_an_error_inside_the_stream() -> None:
     chunks = [*chat(['{"a": 1'], finish=None, usage=False), {"error": {"message": "overloaded", "code": "x1"}}]
     stream = Stream([*chunks, *chat(["never read"])])

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from streamparse import IncompleteJSONError, JSONSyntaxError, LimitExceeded, Limits, ProviderError, StreamingData
+from streamparse import (
+    IncompleteJSONError,
+    JSONSyntaxError,
+    LimitExceeded,
+    Limits,
+    ProviderError,
+    StreamingData,
+    UsageError,
+)
 from streamparse.provider import (
     Error,
     Finish,
@@ -19,6 +28,7 @@ from streamparse.provider import (
     TextDelta,
     ToolCallDelta,
     UsageUpdate,
+    from_dict,
 )
 from streamparse.response import Response, ToolCall
 from streamparse.turn import ParserOptions, Turn
@@ -187,6 +197,42 @@ def test_an_unknown_event_is_kept_and_changes_nothing(event: Any) -> None:
     done = Folded(*text("hi"), event, STOP, Result())
     assert done.response.text == "hi"
     assert [kept.type for kept in done.response.events] == ["text", "raw", "finish", "result"]
+
+
+@pytest.mark.parametrize(
+    ("event", "said", "expected"),
+    [
+        (TextDelta(text=None), "the text of a 'text' event is NoneType", "str"),  # type: ignore[arg-type]
+        (TextDelta(text="a", choice="b"), "the choice of a 'text' event is 'b'", "int"),  # type: ignore[arg-type]
+        (RefusalDelta(text=b"no"), "the text of a 'refusal' event is bytes", "str"),  # type: ignore[arg-type]
+        (call(0, 5), "the arguments of a 'tool_call' event is int", "str or dict or None"),
+        (call(0, "{}", id=7), "the id of a 'tool_call' event is int", "str or None"),
+        (call([], "{}"), "the key of a 'tool_call' event is list", "int or str"),  # type: ignore[arg-type]
+        (UsageUpdate(input_tokens="x"), "the input_tokens of a 'usage' event is 'x'", "int or None"),  # type: ignore[arg-type]
+        (UsageUpdate(total_cost={}), "the total_cost of a 'usage' event is dict", "float or None or int"),  # type: ignore[arg-type]
+        (Session(metadata=5), "the metadata of a 'session' event is int", "dict or None"),  # type: ignore[arg-type]
+        (
+            Finish(reason="x", mapped="y"),  # type: ignore[arg-type]
+            "the mapped of a 'finish' event is 'y'",
+            "stop, length, tool_calls, content_filter, error, other",
+        ),
+        (Result(text=5), "the text of a 'result' event is int", "str or None"),  # type: ignore[arg-type]
+        (Error(reason=None), "the reason of a 'error' event is NoneType", "str"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_field_of_a_wrong_type_ends_the_turn_and_names_itself(event: Any, said: str, expected: str) -> None:
+    done = Folded(*text("before"), event)
+    assert isinstance(done.turn.error, UsageError)
+    assert (done.turn.error.message, done.turn.error.expected) == (said, expected)
+    assert (done.response.text, done.response.end_state) == ("before", "error")
+    with pytest.raises(UsageError, match=re.escape(said)):
+        Response.from_events([event, Result()])
+    with pytest.raises(UsageError, match=re.escape(said)):
+        from_dict(event.to_dict() | {name: None for name in ("text", "reason") if getattr(event, name, 0) is None})
+
+
+def test_costs_may_be_whole_numbers() -> None:
+    assert Folded(UsageUpdate(total_cost=1, input_tokens=2), STOP, Result()).turn.error is None
 
 
 def test_after_a_terminal_event_nothing_counts() -> None:

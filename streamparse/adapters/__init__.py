@@ -123,8 +123,9 @@ def detect(chunks: Sequence[Any], *, last: bool = False) -> Adapter | None:
     """The adapter for a stream that begins with `chunks`, decided by the shape of the first chunk that tells.
 
     None: these do not tell yet (empty dicts, a bare error), give more. With `last`, or at `LOOK_AHEAD` chunks, the
-    answer is final: an adapter that keeps unknown chunks and reads errors, for a stream that held nothing else. Raises
-    `UsageError` for an object of no known shape: it names its type, its fields, and what to do.
+    answer is final: an adapter that keeps unknown chunks and reads errors, for a stream that held nothing else, or
+    nothing at all (its end is no end mark, so that it counts as cut). Raises `UsageError` for an object of no known
+    shape: it names its type, its fields, and what to do.
     """
     for chunk in chunks:
         for kind in _ADAPTERS:
@@ -132,8 +133,6 @@ def detect(chunks: Sequence[Any], *, last: bool = False) -> Adapter | None:
                 return kind()
         if not _is_silent(chunk):
             raise _unknown(chunk)
-    if not chunks:
-        return TextAdapter() if last else None
     return OpenAIChatAdapter() if last or len(chunks) >= LOOK_AHEAD else None
 
 
@@ -150,7 +149,7 @@ def _unknown(chunk: Any) -> UsageError:
         fields = "keys: " + ", ".join(repr(str(key)) for key in list(chunk)[:12])
     else:
         public = [name for name in dir(chunk) if not name.startswith("_") and not name.startswith("model_")]
-        fields = "attributes: " + ", ".join(public[:24])
+        fields = "attributes: " + (", ".join(public[:24]) or "none")
     wanted = "str or bytes, a provider event, or a chunk of " + ", ".join(sorted({kind.name for kind in _ADAPTERS}))
     return UsageError(
         f"cannot read a stream of {shown} ({fields})",

@@ -22,7 +22,22 @@ from typing import Any, ClassVar
 
 from ..provider import Finish, Raw, ReasoningDelta, Session, TextDelta, ToolCallDelta, ToolResult
 from .anthropic import AnthropicAdapter
-from .base import Adapter, Events, Mapped, get, has, integer, is_data, is_dict, items, plain, text, usage_update, word
+from .base import (
+    Adapter,
+    Events,
+    Mapped,
+    as_arguments,
+    get,
+    has,
+    integer,
+    is_data,
+    is_dict,
+    items,
+    plain,
+    text,
+    usage_update,
+    word,
+)
 from .cohere import CohereAdapter, CohereV1Adapter
 from .openai_chat import OpenAIChatAdapter
 
@@ -120,11 +135,9 @@ class BedrockAdapter(Adapter):
             out.append(TextDelta(text=piece))
         elif tool is not None:
             self._tools.add(index)
-            arguments = get(tool, "input")
+            arguments = as_arguments(get(tool, "input"))
             if arguments:
-                out.append(
-                    ToolCallDelta(key=index, arguments=arguments if isinstance(arguments, str) else plain(arguments))
-                )
+                out.append(ToolCallDelta(key=index, arguments=arguments))
         elif reasoning is not None:
             thought = text(reasoning, "text")
             opaque = {

@@ -21,6 +21,7 @@ from ..provider import (
     ToolCallDelta,
     ToolResult,
     UsageUpdate,
+    fault_of,
     from_dict,
 )
 from .log import EventLog
@@ -431,6 +432,9 @@ def fold(
         event: Any = from_dict(given) if isinstance(given, dict) else given
         if not isinstance(event, ProviderEvent):
             raise UsageError(f"from_events takes provider events, got {type(event).__name__}")
+        fault = fault_of(event)
+        if fault is not None:
+            raise fault
         terminals += isinstance(event, Result | Error)
         builder.add(event)
         if isinstance(event, TextDelta):
