@@ -283,8 +283,8 @@ function pathsBelow(base, parts, depth, path) {
 /**
  * What the frames of one reply add up to.
  *
- * `fields` (path -> `{path, parts, parent, kind, state, text, value, errors, version}`) and `tree` are alive: read them, do not
- * change them. `done` turns true with the last frame, `complete` says whether the document was whole by then.
+ * `fields` (path -> `{path, parts, parent, kind, state, text, value, errors, version}`) and `tree` are alive: read
+ * them, do not change them. `done` turns true with the last frame, `complete` says whether the document was whole by then.
  */
 export class Reply {
   #documents = new Map([[CONTENT, new Fields()]]);
@@ -293,6 +293,7 @@ export class Reply {
   #listeners = new Map();
   #subscribers = new Set();
   #restoring = false;
+  #changes = 0;
 
   lastEventId = 0;
   reasoning = "";
@@ -301,7 +302,7 @@ export class Reply {
   invalid = [];
   status = null;
   meta = null;
-  toolCalls = null;
+  toolCalls = [];
   /** What ended the run, if it failed: `{code, message}`. */
   error = null;
   /** The data of the last frame: `{complete, incomplete, end_state, finish_reason}`. */
@@ -407,7 +408,7 @@ export class Reply {
     else if (event === "diagnostic") this.diagnostics.push(data);
     else if (event === "status") this.#status(data);
     else if (event === "meta") this.meta = data;
-    else if (event === "tool_calls") this.toolCalls = data;
+    else if (event === "tool_calls") this.toolCalls.push(data);
     else if (event === "error") this.error = data;
     else if (event === "snapshot") this.#forget();
     else if (event === "end") this.#end(data);
@@ -459,7 +460,7 @@ export class Reply {
     this.reasoningDone = false;
     this.invalid = [];
     this.diagnostics = [];
-    this.toolCalls = null;
+    this.toolCalls = [];
     this.meta = null;
   }
 
@@ -493,7 +494,7 @@ export class Reply {
 
   #tell(node, change) {
     const { field } = node;
-    field.version++;
+    field.version = ++this.#changes;
     if (node.stamp !== this.#stamp) {
       node.stamp = this.#stamp;
       node.listeners = this.#patterns.filter(({ pattern }) => fits(pattern, field.parts));
