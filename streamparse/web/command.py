@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 import threading
@@ -44,5 +45,7 @@ def serve(*, host: str = "127.0.0.1", port: int = 8000, demo: bool = False) -> N
         if demo:
             # In a thread of its own: a browser in the terminal returns only when it is closed.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        # Ctrl-C ends streams in the middle, which is nothing to report.
+        logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing" not in record.getMessage())
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_GRACE)
         uvicorn.Server(config).run(sockets=[listener])

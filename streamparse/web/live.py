@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
@@ -14,37 +14,46 @@ _MAX_TOKENS: Final = 2000
 
 
 class Provider(NamedTuple):
-    """A provider. `ask` begins the stream of its answer to a prompt: `await ask(model, text)`."""
+    """A provider. `ask(model, text)` streams the answer of a model to a prompt."""
 
     id: str
     name: str
     key: str
     model_variable: str
     default_model: str
-    ask: Callable[[str, str], Awaitable[Any]]
+    ask: Callable[[str, str], AsyncGenerator[Any, None]]
 
     @property
     def model(self) -> str:
         """The model that is asked: the environment may name another one."""
         return os.environ.get(self.model_variable) or self.default_model
 
-    def __call__(self, ticket: str) -> Awaitable[Any]:
-        """Begin the triage of this ticket."""
+    def triage(self, ticket: str) -> AsyncGenerator[Any, None]:
+        """Stream the triage of this ticket."""
         return self.ask(self.model, prompt(ticket))
 
 
-async def _openai(model: str, text: str) -> Any:
-    client = import_module("openai").AsyncOpenAI()
-    return await client.chat.completions.create(
-        model=model, messages=[{"role": "user", "content": text}], stream=True, stream_options={"include_usage": True}
-    )
+async def _openai(model: str, text: str) -> AsyncGenerator[Any, None]:
+    async with import_module("openai").AsyncOpenAI() as client:
+        stream = await client.chat.completions.create(
+            model=model,
+            messages=[{"role": "user", "content": text}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        async with stream:
+            async for chunk in stream:
+                yield chunk
 
 
-async def _anthropic(model: str, text: str) -> Any:
-    client = import_module("anthropic").AsyncAnthropic()
-    return await client.messages.create(
-        model=model, messages=[{"role": "user", "content": text}], max_tokens=_MAX_TOKENS, stream=True
-    )
+async def _anthropic(model: str, text: str) -> AsyncGenerator[Any, None]:
+    async with import_module("anthropic").AsyncAnthropic() as client:
+        stream = await client.messages.create(
+            model=model, messages=[{"role": "user", "content": text}], max_tokens=_MAX_TOKENS, stream=True
+        )
+        async with stream:
+            async for event in stream:
+                yield event
 
 
 PROVIDERS: Final = (

@@ -21,7 +21,7 @@ class Pace:
     def __init__(self, speed: float = 1) -> None:
         self.speed = speed
         self.paused = False
-        self._due = 0.0
+        self._due = time.monotonic()
         self._changed = anyio.Event()
 
     def set(self, *, speed: float | None = None, paused: bool | None = None) -> None:

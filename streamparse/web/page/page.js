@@ -265,7 +265,7 @@ class Run {
     if ($("reasoning").dataset.state === "growing") showReasoning(error || !reply.complete ? "cut" : "done");
     const state = error || reply.error ? "failed" : !reply.complete ? "cut" : reply.invalid.length > 0 ? "invalid" : "done";
     show(state);
-    if (error) complain(error.status === 413 ? "The file is too large for this server." : error.message);
+    if (error) complain(error.message);
     announcer.say(`The reply is ${STATES[state]}.`);
     changed();
   }
@@ -311,6 +311,7 @@ let run = null;
 let paused = false;
 let dropped = null;
 let rates = [];
+let maxUpload = Infinity;
 
 const speed = () => Number($("controls").elements.speed.value);
 
@@ -360,6 +361,10 @@ function changed() {
 }
 
 function showFile(file) {
+  if (file.size > maxUpload) {
+    complain(`${file.name} is larger than ${Math.floor(maxUpload / 1e6)} MB, the most that this server takes.`);
+    return;
+  }
   dropped = file;
   let option = $("source").querySelector("option[value=file]");
   if (option === null) {
@@ -443,8 +448,9 @@ if (wanted) wanted.checked = true;
 if (asked.get("play") !== "0") start();
 else changed();
 
-const { live } = await (await fetch("sources")).json();
-for (const provider of live) {
+const sources = await (await fetch("sources")).json();
+maxUpload = sources.max_upload;
+for (const provider of sources.live) {
   const option = document.createElement("option");
   option.value = provider.id;
   option.textContent = `Live: ${provider.name}`;
