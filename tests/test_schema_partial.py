@@ -320,6 +320,7 @@ def wrong(ticket: Partial[Ticket]) -> None:
         at for at, line in enumerate(source.read_text().splitlines(), 1) if ".upper()" in line or ".nothing" in line
     ]
     home = Path(streamparse.__file__).parents[1]
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(home)]}))
     environment = dict(os.environ) if home.name == "site-packages" else {**os.environ, "MYPYPATH": str(home)}
 
     def run(*command: str) -> str:

@@ -1,9 +1,9 @@
 """Output specifications: what the answer is to be, and what that means while it streams.
 
 Layers, each on those before it: `markers`, `shape` (the tree that is walked), `json_check`, `json_schema`, `core_check`
-and `core` (JSON Schema and pydantic to shapes), `spec` (any specification to an `Output`), `partial` (instances with
-holes), `typed` (values as their types), `early` (strings that can no longer be right), `stage` (what the parser runs),
-`readers` and `describe` (for the caller).
+and `core` (JSON Schema and pydantic to shapes), `guide` (what needs no look), `spec` (any specification to an
+`Output`), `partial` (instances with holes), `nodes` and `typed` (values as their types), `early` (strings that can no
+longer be right), `stage` (what the parser runs), `readers` and `describe` (for the caller).
 """
 
 from __future__ import annotations

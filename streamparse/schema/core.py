@@ -214,9 +214,12 @@ class _Compiler:
             self._wrapped(option, schema, layer, config).but(check=Chain(option.check, layer))
             for option in inner.options
         )
+        check = self._check(schema, config)
         return inner.but(
-            check=self._check(schema, config),
+            check=check,
             compose=inner.compose and Chain(inner.compose, layer),
+            at_once=check,
+            sure=False,
             exact=None,
             options=options,
         )
@@ -290,6 +293,8 @@ class _Compiler:
             plain=_NONE if model else frozenset({"object"}),
             check=check,
             compose=compose,
+            at_once=check,
+            sure=compose is not None and not schema.get("post_init"),
             structure=structure,
             members=Lazy(lambda: self._members(fields, own, model)),
         )
@@ -328,12 +333,16 @@ class _Compiler:
 
     def _dict(self, schema: Core, config: Core | None) -> Shape:
         values = schema.get("values_schema")
+        check = self._check(schema, config)
+        sure = _is_bare(schema, config)
         return Shape(
             title="dict",
             kinds=frozenset({"object"}),
             plain=frozenset({"object"}),
-            check=self._check(schema, config),
-            compose=CoreCheck({**_bare(schema), "values_schema": ANY}, config),
+            check=check,
+            compose=accept if sure else CoreCheck({**_bare(schema), "values_schema": ANY}, config),
+            at_once=check,
+            sure=sure,
             members=Lazy(lambda: Members(extra=self.shape(values, config) if values else None)),
         )
 
@@ -354,12 +363,16 @@ class _Compiler:
 
         open_ended = is_array(inner) and variadic is not None and variadic < len(inner) - 1
         bare: Core = {**_bare(schema), "items_schema": [ANY for _ in inner] if is_array(inner) else ANY}
+        check = self._check(schema, config)
+        sure = schema["type"] == "list" and _is_bare(schema, config)
         return Shape(
             title=schema["type"],
             kinds=frozenset({"array"}),
             plain=frozenset({"array"}) if schema["type"] == "list" else _NONE,
-            check=self._check(schema, config),
-            compose=None if open_ended else CoreCheck(bare, config),
+            check=check,
+            compose=None if open_ended else accept if sure else CoreCheck(bare, config),
+            at_once=check,
+            sure=sure,
             items=Lazy(items),
         )
 
@@ -374,8 +387,9 @@ class _Compiler:
                 schema.get("schema") or schema.get("lax_schema") or schema.get("python_schema") or (steps and steps[0])
             )
         if inner is None:
-            text = kind == "any"
-            return Shape(title=kind, check=check, compose=accept if text else None, plain=KINDS if text else _NONE)
+            if kind == "any":
+                return Shape(title=kind)
+            return Shape(title=kind, check=check, compose=None, plain=_NONE)
         shape = self.shape(inner, config)
         same = kind in ("custom-error", "lax-or-strict")
         return shape.but(
@@ -404,6 +418,17 @@ def _is_container(shape: Shape) -> bool:
     return (
         shape.members is not None or shape.items is not None or any(_is_container(option) for option in shape.options)
     )
+
+
+def _is_bare(schema: Core, config: Core | None) -> bool:
+    """Whether a list or dict says nothing but what stands in it, so that its members are its value."""
+    allowed = _NEUTRAL | {"items_schema", "keys_schema", "values_schema"}
+    keys: Core = schema.get("keys_schema") or ANY
+    # A configuration may change every string.
+    plain = keys["type"] == "any" or (
+        keys["type"] == "str" and not any(name.startswith("str_") for name in config or ())
+    )
+    return plain and schema.keys() <= allowed and keys.keys() <= _NEUTRAL
 
 
 def _bare(schema: Core) -> Core:

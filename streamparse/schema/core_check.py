@@ -18,14 +18,21 @@ ANY: Core = {"type": "any"}
 class CoreCheck:
     """Checks with the validator of one part of a core schema; it is built when it is first used."""
 
-    __slots__ = ("_assigning", "_config", "_definitions", "_schema", "_validator")
+    __slots__ = ("_assigning", "_config", "_definitions", "_schema", "validate")
+
+    validate: Any
+    """Gives the typed value; raises whatever pydantic, or a validator, raises."""
 
     def __init__(self, schema: Core, config: Core | None, definitions: dict[str, Core] | None = None) -> None:
         self._schema = schema
         self._config = config
         self._definitions = definitions
-        self._validator: SchemaValidator | None = None
         self._assigning: SchemaValidator | None = None
+        self.validate = self._first
+
+    def _first(self, value: Any) -> Any:
+        self.validate = self._build(self._schema).validate_python
+        return self.validate(value)
 
     def _build(self, schema: Core) -> SchemaValidator:
         if self._definitions:
@@ -36,9 +43,7 @@ class CoreCheck:
         """The typed value or the errors, whatever the validators raise."""
         try:
             if context is None:
-                if self._validator is None:
-                    self._validator = self._build(self._schema)
-                return Checked(self._validator.validate_python(value))
+                return Checked(self.validate(value))
             # A validator that looks at `info.data` or `info.field_name` works inside a model only. Assigning one field
             # of a bare set of fields gives it both, and runs nothing else.
             name, earlier = context
@@ -47,15 +52,17 @@ class CoreCheck:
                 fields = {"type": "model-fields", "fields": {name: field}, "extra_behavior": "ignore"}
                 self._assigning = self._build(fields)
             return Checked(cast("Any", self._assigning.validate_assignment(earlier, name, value))[0][name])
-        except ValidationError as error:
-            strip = 0 if context is None else 1
-            return Checked(
-                None, tuple({**details, "loc": details["loc"][strip:]} for details in error.errors(include_url=False))
-            )
-        except (PydanticUseDefault, PydanticOmit):
-            return Checked(None, (), True)
         except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything; the stream goes on
-            return Checked(None, (crash(error, value),))
+            return self.failed(error, value, 0 if context is None else 1)
+
+    def failed(self, error: Exception, value: Any, strip: int = 0) -> Checked:
+        """The errors where the validator raised. `strip` is how many steps of their places are not the value's."""
+        if isinstance(error, ValidationError):
+            found = error.errors(include_url=False)
+            return Checked(None, tuple({**details, "loc": details["loc"][strip:]} for details in found))
+        if isinstance(error, (PydanticUseDefault, PydanticOmit)):
+            return Checked(None, (), True)
+        return Checked(None, (crash(error, value),))
 
 
 class Chain:

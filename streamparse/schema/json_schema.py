@@ -9,7 +9,7 @@ import regex
 
 from ..errors import SchemaError
 from .json_check import TYPES, Document, Node, compiled, items_of, kinds_of, same
-from .shape import Check, Items, Kind, Lazy, Members, Property, Shape, Tag, is_array, is_object, kind_of, union
+from .shape import Check, Items, Kind, Lazy, Members, Property, Shape, Tag, accept, is_array, is_object, kind_of, union
 
 
 class JsonSchema(dict[str, Any]):
@@ -34,7 +34,8 @@ _LOCAL = frozenset(
         "required", "pattern", "dependentRequired", "uniqueItems", *_COUNTS, *_BOUNDS,
     }
 )  # fmt: skip
-_EXACT: dict[str, type] = {"string": str, "boolean": bool, "integer": int}
+_EXACT: dict[str, type] = {"string": str, "boolean": bool, "integer": int, "number": float}
+_INSIDE = frozenset({"type", "properties", "items"})
 _HELD_FORMATS = frozenset({"date", "date-time", "time", "duration", "uuid"})
 
 
@@ -156,7 +157,7 @@ class _Compiler:
     def shape(self, node: Any) -> Shape:
         check = self.document.check(node, deep=True)
         if not is_object(node):
-            return Shape(title="any" if node else "nothing", check=check)
+            return Shape(title="any") if node else Shape(title="nothing", check=check)
         words = node.keys() & (_COMBINING | _LOCAL)
         if "$ref" in node and not words:
             ref = node["$ref"]
@@ -173,6 +174,8 @@ class _Compiler:
     def _plain(self, node: Node, check: Check, own: Check | None) -> Shape:
         kinds = cast("frozenset[Kind]", kinds_of(self.document, node))
         choices = [node["const"]] if "const" in node else node.get("enum")
+        # Where nothing is said but what stands inside, the kind is all there is to check.
+        sure = isinstance(node.get("type"), str) and node.keys() & _LOCAL <= _INSIDE
         strings = None if choices is None else frozenset(value for value in choices if kind_of(value) == "string")
         return Shape(
             title=node.get("title") or " | ".join(sorted(kinds)),
@@ -180,7 +183,8 @@ class _Compiler:
             hold=strings is not None or node.get("format") in _HELD_FORMATS,
             check=check,
             exact=_EXACT.get(str(node.get("type"))) if node.keys() & _LOCAL == {"type"} else None,
-            compose=own,
+            compose=accept if sure else own,
+            sure=sure,
             structure=own,
             facts=check,
             choices=strings,

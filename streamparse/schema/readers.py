@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from ..errors import SchemaError
 from ..paths import Parts, PathPattern, PathStyle, format_path
+from .nodes import Node
 from .partial import HIDDEN, Partial
 from .shape import is_array, is_object, kind_of
 from .spec import Output, compile_output
-from .typed import Invalid, Node, TypedTree
+from .typed import Invalid, TypedTree
 
 if TYPE_CHECKING:
     from ..implementation import StreamingData

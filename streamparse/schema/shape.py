@@ -48,6 +48,18 @@ class Check(Protocol):
         ...
 
 
+class AtOnce(Protocol):
+    """A check with nothing between it and pydantic."""
+
+    def validate(self, value: Any, /) -> Any:
+        """Gives the typed value, or raises."""
+        ...
+
+    def failed(self, error: Exception, value: Any) -> Checked:
+        """What the check of `value` gives where `validate` raised `error`."""
+        ...
+
+
 def accept(value: Any, context: tuple[str, dict[str, Any]] | None = None, /) -> Checked:
     """The check of a place where anything may stand."""
     return Checked(value)
@@ -161,6 +173,10 @@ class Shape:
 
     None: only `check` can.
     """
+    sure: bool = False
+    """A container whose members fit as they are and that has its required keys fits, and no code of the user's runs."""
+    at_once: AtOnce | None = None
+    """The check of the whole, for a container whose members were not checked on their own."""
     structure: Check | None = None
     """Checks an object's keys only: missing and forbidden ones."""
     exact: type | None = None

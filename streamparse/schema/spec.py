@@ -25,6 +25,7 @@ from typing_extensions import NotRequired, Required, TypedDict
 from ..errors import SchemaError
 from ..paths import Part, Parts, format_path
 from . import core, json_schema
+from .guide import Place, guide_of
 from .json_schema import JsonSchema
 from .markers import Ensured
 from .shape import ErrorDetails, Members, Shape, crash, is_array, is_object, kind_of
@@ -50,6 +51,14 @@ class Output:
         self.shape = shape
         self._adapter = adapter
         self._describing = describing
+        self._guide: Place | None = None
+
+    @property
+    def guide(self) -> Place:
+        """What the machine may pass by."""
+        if self._guide is None:
+            self._guide = guide_of(self.shape)
+        return self._guide
 
     def validate(self, data: Any) -> Any:
         """The final object: what `TypeAdapter(spec).validate_python(data)` gives; for a `JsonSchema` the data itself.

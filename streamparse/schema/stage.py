@@ -26,9 +26,10 @@ from ..paths import Parts, format_path
 from ..tolerance import tolerance_for
 from .choice import may_begin
 from .early import Watch, watch
+from .nodes import Node
 from .partial import HIDDEN
-from .shape import CONTAINERS, fits
-from .typed import Invalid, Node, TypedTree
+from .shape import ANYTHING, CONTAINERS, fits
+from .typed import Invalid, TypedTree, field_of
 
 if TYPE_CHECKING:
     from ..implementation import StreamingData
@@ -36,13 +37,8 @@ if TYPE_CHECKING:
     from .spec import Output
 
 _SPACE = " \t\n\r"
-_SCALARS: dict[str, type] = {"string": str, "number": int, "boolean": bool}
+_SCALARS: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 _INSIDE = Dialect("json5", also={"python_literal", "js_literal", "raw_line_end", "truncated"})
-
-
-def field_of(event: StreamingData) -> Field:
-    """The field of an event: what the events that the stage makes itself share with the machine's."""
-    return event._field  # type: ignore[attr-defined,no-any-return,unused-ignore]  # pyright: ignore[reportPrivateUsage]
 
 
 def offset_of(event: StreamingData) -> int:
@@ -85,6 +81,7 @@ class _Buffer:
 class SchemaStage:
     """Follows the events of one parser. All parameters but `output` are those of the parser.
 
+    `guided`: the machine was given the guide of the output (see `guide`), so that it does not tell of plain values.
     `choosing`: a document that does not fit may give way to a later one, so what is missing in it is told by `finish`.
     `documents_all`: the documents are items of one list. `machine` is the parser's: its tree is where an opened string
     is replaced.
@@ -102,6 +99,7 @@ class SchemaStage:
         emit_starts: bool = False,
         documents_all: bool = False,
         choosing: bool = False,
+        guided: bool = False,
     ) -> None:
         self.output = output
         self.tree = TypedTree(output, documents_all=documents_all)
@@ -112,8 +110,6 @@ class SchemaStage:
 
         Line and column are 0: who has the text fills them in.
         """
-        self.count = 0
-        """Events given out so far."""
         self._machine = machine
         # What is inside a string was written by the same model, with the escapes of one level: raw line ends are to be
         # expected.
@@ -123,6 +119,7 @@ class SchemaStage:
         self._surrogates = surrogates
         self._starts = emit_starts
         self._choosing = choosing
+        self._guided = guided
         self._late: list[Invalid] = []
         self._base = 1 if documents_all else 0
         self._root: tuple[Any, Any] | None = None
@@ -132,11 +129,10 @@ class SchemaStage:
         self._held = False
         """The open string is sent when it is closed."""
         self._watch: Watch | None = None
-        self._quick: Field | None = None
-        """The open string whose deltas need nothing but to be passed on (and to be kept in `_pieces`)."""
-        self._pieces: list[str] = []
         self._exact: type | None = None
         """The type that makes the open value right without a check."""
+        self.waiting = False
+        """All events have to come here for now. If not, those that the machine was told to pass by need not."""
         self._out: list[StreamingData] = []
         if documents_all:
             self.tree.open("", "array")
@@ -145,76 +141,96 @@ class SchemaStage:
     # events
 
     def feed(self, events: list[StreamingData]) -> list[StreamingData]:
-        """Take the machine's events (with `start` events); return those that are to be seen."""
-        if self._quick is not None and len(events) == 1:
-            event: Any = events[0]
-            if event._field is self._quick and event._delta is not None:
-                self._pieces.append(event._delta)
-                self.count += 1
-                return events
-        elif not events:
-            return events
+        """Take the machine's events; return those that are to be seen.
+
+        Of the values that the guide of the output names neither `start` nor anything else has to come, but where
+        `waiting` says so.
+        """
         out = self._out = []
+        tree = self.tree
         for event in events:
             if self._inners or self._buffers or self._starts or not self._plain(event):
                 self._take(event, 0)
+                continue
+            if event.event_type != "start":
+                out.append(event)
+            if tree.invalid:
+                self._tell(event)
         self._out = []
+        self.waiting = self._held or self._watch is not None or bool(self._inners or self._buffers)
         return out
 
     def _plain(self, event: Any) -> bool:
-        """Do what `_take` would do where that is little: the value's type shows that it fits, its container is plain.
-
-        False: it is to be done. Most values are such, so this is what a schema costs.
+        """Do what `_take` would do where that is little, but for showing the event: its value fits by its type, or all
+        inside does, and its container is plain. False: it is to be done.
         """
         field: Any = event._field
-        kind = field[KIND]
         what = event._type
-        quick: Any = self._quick
-        if field is quick:
-            if what == "delta":
-                self._pieces.append(event._delta)
-            elif what == "done" and self._exact is str:
-                self._quick = self._exact = self.tree.leaf = None
-                self.tree.chain[-1].keep(field[KEY], event._value)
-            else:
+        kind = field[KIND]
+        tree = self.tree
+        if kind in CONTAINERS:
+            if what != "done" or self._align(field):
                 return False
+            tree.close_unopened(field, event._value)
+        elif what == "delta":
+            return kind != "string" or not (self._held or self._watch is not None)
+        elif what == "done":
+            if self._exact is None:
+                return tree.leaf is None
+            fits = type(event._value) is self._exact
+            self._exact = None
+            if not fits:
+                tree.open(field[KEY], kind, field)
+                return False
+            tree.leaf = None
+            tree.chain[-1].keep(field[KEY], event._value)
         elif what == "start":
-            chain = self.tree.chain
-            if kind not in _SCALARS or not chain or not chain[-1].simple:
+            chain = tree.chain
+            if not chain or chain[-1].field is not field[PARENT] or not chain[-1].simple:
                 return False
-            parent = chain[-1]
-            shape = parent.shape.child(field[KEY])
+            shape = chain[-1].shape.child(field[KEY])
             if shape is None:
                 return False
             if shape.options:
                 shape = shape.resolve(kind)
-            if shape.exact is not _SCALARS[kind] and (kind != "number" or shape.exact is not float):
+            if shape.hold or shape.exact is None or kind not in _SCALARS or shape.exact not in _SCALARS[kind]:
                 return False
-            if kind == "string":
-                if shape.hold:
-                    return False
-                self.tree.leaf = node = Node(parent, field[KEY], "string", shape, True)
-                self._quick = field
-                self._pieces = node.pieces
             self._exact = shape.exact
-            return True
-        elif self._exact is None or kind not in _SCALARS:
+            if kind == "string":
+                tree.leaf = Node(chain[-1], field[KEY], "string", shape, True)
+                tree.leaf.field = field
+        else:
             return False
-        elif what == "done":
-            exact, self._exact = self._exact, None
-            if type(event._value) is not exact:
-                self.tree.open(field[KEY], kind)
-                return False
-            # A string comes this way where the parser was copied inside it: its field is another object now.
-            self.tree.leaf = None
-            self.tree.chain[-1].keep(field[KEY], event._value)
-        elif what != "delta":
-            return False
-        elif kind == "string":
-            self._pieces.append(event._delta)
-        self._out.append(event)
-        self.count += 1
         return True
+
+    def _align(self, field: Field) -> bool:
+        """Make the chain of open values that of the containers round `field`; whether `field` is the last of it."""
+        chain = self.tree.chain
+        if chain:
+            last = chain[-1].field
+            if last is field:
+                return True
+            if last is not None and last is field[PARENT]:
+                return False
+        path: list[Field] = []
+        at: Field | None = field
+        while at is not None:
+            path.append(at)
+            at = at[PARENT]
+        path.reverse()
+        depth = 0
+        for node, at in zip(chain, path, strict=False):
+            # Not by identity: the machine makes its fields anew when it is copied.
+            if node.kind != at[KIND] or (depth and node.part != at[KEY]):
+                break
+            node.field = at
+            depth += 1
+        del chain[depth:]
+        if depth == len(path):
+            return True
+        for at in path[depth:-1]:
+            self.tree.open(at[KEY] if chain else "", at[KIND], at)
+        return False
 
     def _take(self, event: StreamingData, level: int) -> None:
         """An event of the parser's machine (level 0), or of the one that reads inside a string of the level above."""
@@ -234,20 +250,25 @@ class SchemaStage:
         else:
             self._cut(event)
         if self.tree.invalid:
-            found, self.tree.invalid = self.tree.invalid, []
-            told = [replace(invalid, after=self.count) for invalid in found]
-            if self._choosing and kind == "done" and not self.tree.chain and not self.fits(event.value):
-                # Another document may come that fits better: then this one never counted.
-                self._late = told
-            else:
-                self.invalid.extend(told)
+            self._tell(event)
+
+    def _tell(self, event: StreamingData) -> None:
+        """Hand out what did not fit. `event` led to it."""
+        found, self.tree.invalid = self.tree.invalid, []
+        told = [replace(invalid, after=len(self._out)) for invalid in found]
+        if told and self._choosing and event.is_complete and not self.tree.chain and not self.fits(event.value):
+            # Another document may come that fits better: then this one never counted.
+            self._late = told
+        else:
+            self.invalid.extend(told)
 
     def _start(self, event: StreamingData, level: int) -> None:
         field = field_of(event)
         tree = self.tree
+        self._align(field)
         # Under no container the document itself begins: it has no part, whatever the machine calls its place.
-        node = tree.open(field[KEY] if tree.chain else "", field[KIND])
-        self._quick = self._exact = None
+        node = tree.open(field[KEY] if tree.chain else "", field[KIND], field)
+        self._exact = None
         if node.kind == "string":
             if "string" not in node.shape.kinds and node.shape.kinds & CONTAINERS:
                 self._inners.append(self._inner(event, node, level))
@@ -256,9 +277,6 @@ class SchemaStage:
             self._held = node.hold
             if node.hold:
                 return
-            if self._watch is None and not self._buffers:
-                self._quick = field
-                self._pieces = node.pieces
         elif node.kind in CONTAINERS:
             if node.hold:
                 self._buffers.append(_Buffer(node, None))
@@ -269,12 +287,12 @@ class SchemaStage:
 
     def _delta(self, event: StreamingData) -> None:
         leaf = self.tree.leaf
-        assert leaf is not None
-        if leaf.kind == "string":
+        if leaf is not None and leaf.kind == "string":
             delta = event.delta or ""
-            leaf.pieces.append(delta)
-            if self._watch is not None and self._watch.due(len(delta)):
-                self._look(leaf)
+            if self._watch is not None:
+                leaf.pieces.append(delta)
+                if self._watch.due(len(delta)):
+                    self._look(leaf)
             if self._held:
                 return
         self._emit(event)
@@ -282,7 +300,8 @@ class SchemaStage:
     def _look(self, node: Node) -> None:
         """Is the string still one that can be right?"""
         assert self._watch is not None
-        prefix = self._watch.failed(node.text())
+        node.pieces[:] = ["".join(node.pieces)]
+        prefix = self._watch.failed(node.pieces[0])
         if prefix is not None:
             self._watch = None
             errors = node.shape.facts(prefix).errors if node.shape.facts is not None else ()
@@ -291,19 +310,30 @@ class SchemaStage:
 
     def _done(self, event: StreamingData) -> None:
         tree = self.tree
-        node = tree.leaf if tree.leaf is not None else tree.chain[-1]
+        field = field_of(event)
+        if field[KIND] in CONTAINERS:
+            if not self._align(field):
+                tree.close_unopened(field, event.value)
+                self._emit(event)
+                return
+            node: Node = tree.chain[-1]
+        elif tree.leaf is not None:
+            node = tree.leaf
+            node.field = field
+        else:  # it fits, so it was left out
+            self._emit(event)
+            return
         if self._watch is not None:
             self._look(node)
             self._watch = None
         if self._held:
-            # The tree has its pieces. For the caller they are one delta.
+            # For the caller its pieces are one delta.
             self._held = False
-            field = field_of(event)
             if self._starts:
                 self._emit(make_event(field, "start", None, None))
             if event.value:
                 self._emit(make_event(field, "delta", event.value, len(field[PIECES])))
-        self._quick = self._exact = None
+        self._exact = None
         tree.close(node, event.value)
         self._emit(event)
         while self._buffers and self._buffers[-1].node is node:
@@ -311,6 +341,8 @@ class SchemaStage:
 
     def _reset(self, event: StreamingData) -> None:
         parts = event.parts
+        if parts:
+            self._align(field_of(event))
         self.tree.reset(parts)
         if self._base and not parts:
             self.tree.open("", "array")
@@ -329,7 +361,7 @@ class SchemaStage:
         self._emit(event)
 
     def _forget(self) -> None:
-        self._watch = self._quick = self._exact = None
+        self._watch = self._exact = None
         self._held = False
 
     def finish(self) -> None:
@@ -339,8 +371,34 @@ class SchemaStage:
 
     def partial(self) -> Any:
         """The partial instance of the output now. None: nothing can be shown yet."""
-        shown = self.tree.snapshot()
+        tree = self.tree
+        if tree.value is not HIDDEN:
+            return tree.value
+        leaf, tree.leaf = tree.leaf, self._catch_up() if self._guided else tree.leaf
+        shown = tree.snapshot()
+        tree.leaf = leaf
         return None if shown is HIDDEN else shown
+
+    def _catch_up(self) -> Node | None:
+        """Give the tree the values that the machine left out. Returns the open leaf."""
+        machine, tree = self._machine, self.tree
+        leaf = tree.leaf
+        if not self._inners:  # what is inside a string comes here as it is
+            self._align(machine.next_field())
+        if not machine.stack:
+            return leaf
+        opened = [*(level[1] for level in machine.stack[1:]), machine.container]
+        if machine.hole:
+            opened[-1] = {key: value for key, value in opened[-1].items() if key != machine.key}
+        for node, raw in zip(tree.chain[self._base :], opened, strict=False):
+            node.raw = raw
+        if leaf is None and not self._inners and machine.string_is_open():
+            parent, field = tree.chain[-1], machine.leaf
+            leaf = Node(parent, field[KEY], "string", parent.shape.child(field[KEY]) or ANYTHING, True)
+            leaf.field = field
+        elif leaf is not None and leaf.field is None:
+            leaf.field = machine.leaf
+        return leaf
 
     def take_invalid(self) -> list[Invalid]:
         """What did not fit since the last call."""
@@ -361,7 +419,6 @@ class SchemaStage:
     def _emit(self, event: StreamingData) -> None:
         if not self._buffers:
             self._out.append(event)
-            self.count += 1
             return
         buffer = self._buffers[-1]
         buffer.events.append(event)
@@ -452,7 +509,7 @@ class SchemaStage:
             # Some of it looked like JSON, and was sent.
             self._reset(make_event(inner.field, "reset", None, None))
         del self.tree.chain[len(parts) :]
-        node = self.tree.open(inner.node.part, "string")
+        node = self.tree.open(inner.node.part, "string", inner.field)
         if self._starts:
             self._emit(make_event(inner.field, "start", None, None))
         if text:
@@ -523,7 +580,7 @@ class SchemaStage:
 
     def __getstate__(self) -> dict[str, Any]:
         # Fields are found again by the machine, as other lists.
-        return {**self.__dict__, "_quick": None, "_out": []}
+        return {**self.__dict__, "_out": []}
 
 
 def _put(value: Any, steps: Parts, item: Any) -> Any:

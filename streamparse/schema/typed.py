@@ -4,6 +4,10 @@ Rules. A value is checked once, when it closes, and never before. A container is
 that is not possible (code of the model's runs first, a union that only the whole value decides) it is checked whole,
 and its children are not checked on their own. Only the open values - one chain from the root - are kept as nodes: what
 is closed is its typed value, so a snapshot costs what the open chain costs.
+
+Who leads the tree by `open` and `close` may leave out members that are sure to fit (see `guide`): their values are
+taken from the container itself, when somebody looks or when it closes. What a check gave is noted on the field of its
+event, so that another tree that follows the same events does not run it again.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SchemaError
+from ..fields import KEY, KIND, Field
 from ..paths import Part, Parts, format_path
+from .nodes import Container, Node
 from .partial import HIDDEN, present, wrap_roots
-from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, Shape, Tag, many
+from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, many
 
 if TYPE_CHECKING:
     from ..implementation import StreamingData
@@ -35,7 +41,7 @@ class Invalid:
     value: Any
     early: bool = False
     after: int = field(default=0, compare=False)
-    """How many events of this document were given out before it: it belongs between that one and the next."""
+    """How many of the events that the same `feed` returned come before it."""
 
     @property
     def message(self) -> str:
@@ -67,168 +73,25 @@ class Invalid:
         }
 
 
-_NOTHING: dict[str, Any] = {}
+_NOTED = 7
+"""Where a field has what its check gave: the output specification, then the typed value, or a `Checked` with errors."""
 
 
-class Node:
-    """One open value, at `part` of `parent`."""
-
-    __slots__ = ("failed", "hold", "kind", "live", "parent", "part", "pieces", "shape", "whole")
-
-    def __init__(self, parent: Container | None, part: Part, kind: Kind, shape: Shape, live: bool) -> None:
-        self.parent = parent
-        self.part = part
-        self.kind: Kind = kind
-        if shape.options:
-            shape = shape.resolve(kind)
-        self.shape = shape
-        self.hold = shape.hold and kind in shape.kinds
-        """It is shown only when it is closed."""
-        self.live = live
-        """This value is checked on its own."""
-        self.pieces: list[str] = []
-        self.failed = False
-        """The value itself was reported before it closed."""
-        self.whole = False
-        """It turned out that only the whole value can be checked."""
-
-    @property
-    def parts(self) -> Parts:
-        """The path."""
-        found: list[Part] = []
-        node = self
-        while node.parent is not None:
-            found.append(node.part)
-            node = node.parent
-        found.reverse()
-        return tuple(found)
-
-    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
-        """The open value as it can be shown, with its open member `inner`."""
-        if self.hold or self.kind != "string" or "string" not in self.shape.plain:
-            return HIDDEN
-        return wrap_roots(self.shape, self.text())
-
-    def text(self) -> str:
-        """The string so far."""
-        if len(self.pieces) > 1:
-            self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Shapes hold validators and do not pickle: `TypedTree` finds them again.
-        names = [*Node.__slots__, *(Container.__slots__ if isinstance(self, Container) else ())]
-        return {name: getattr(self, name) for name in names if name != "shape"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-
-    def relink(self, shape: Shape | None) -> None:
-        """Find the shape again after unpickling; `shape` is what the parent has at this part."""
-        self.shape = (shape or ANYTHING).resolve(self.kind)
+def noted(field: Field | None, output: Output) -> Checked | None:
+    """What the check of the value at `field` gave, as `output`, where it ran already."""
+    if field is None or len(field) <= _NOTED or field[_NOTED] is not output:
+        return None
+    found = field[_NOTED + 1]
+    return found if isinstance(found, Checked) else Checked(found)
 
 
-class Container(Node):
-    """An open object or array."""
-
-    __slots__ = ("bad", "candidate", "chosen", "defaults", "given", "settled", "simple", "values", "waiting")
-
-    def __init__(self, parent: Container | None, part: Part, kind: Kind, shape: Shape, live: bool) -> None:
-        Node.__init__(self, parent, part, kind, shape, live)
-        self.values: Any = {} if kind == "object" else []
-        """The closed members that can be shown: typed, or as they are."""
-        self.bad = False
-        """A member did not fit."""
-        self.waiting: tuple[tuple[Node, Any], ...] = ()
-        """Closed members whose check has to wait: for the discriminator, or for fields defined before them."""
-        self.given: dict[str, Any] = _NOTHING
-        self.settled: frozenset[str] = frozenset()
-        """Of the fields that came: the typed values by name, and all their names."""
-        self.defaults: dict[str, Any] | None = None
-        self.candidate: int | None = None
-        """Of a union that is not decided: the alternative it is shown as."""
-        self.chosen: Any = None
-        """The discriminator's value, once there is one."""
-        self.simple = False
-        """Nothing but the check of a member itself is to be done when it closes."""
-        self.simplify()
-
-    def simplify(self) -> None:
-        """Find `simple`, after a change."""
-        members = self.shape.members
-        self.simple = self.composing and (members is None or not members.get().needs_context)
-
-    @property
-    def composing(self) -> bool:
-        """Members are checked on their own."""
-        return self.live and not self.whole and not self.failed and self.shape.compose is not None
-
-    @property
-    def undecided(self) -> Tag | None:
-        """The discriminator that is waited for."""
-        return self.shape.tag if self.live and not self.failed else None
-
-    def property(self, part: Part) -> Property | None:
-        """The field that a key fills."""
-        if self.shape.members is None or not isinstance(part, str):
-            return None
-        return self.shape.members.get().by_key.get(part)
-
-    def keep(self, part: Part, value: Any) -> None:
-        """Add the next member, which fits."""
-        if self.kind == "object":
-            self.values[part] = value
-        else:
-            self.values.append(value)
-
-    def store(self, part: Part, value: Any) -> None:
-        """Keep a closed member. `HIDDEN`, it cannot be shown, is None: not a default, for something did come."""
-        shown = None if value is HIDDEN else value
-        if isinstance(part, str) or part < len(self.values):
-            self.values[part] = shown
-        else:
-            self.values.append(shown)
-
-    def shown(self, inner: Any = HIDDEN, part: Part | None = None) -> Any:
-        """The open value as it can be shown, with its open member `inner`."""
-        if self.hold:
-            return HIDDEN
-        if self.kind == "array":
-            items = list(self.values)
-            if inner is not HIDDEN:
-                items.append(inner)
-            return wrap_roots(self.shape, items)
-        values: dict[Any, Any] = self.values
-        if inner is not HIDDEN:
-            values = {**values, part: inner}
-        shape = self.shape
-        if shape.options:
-            fitting = _candidates(shape, values)
-            if len(fitting) == 1:
-                self.candidate = fitting[0]
-            if self.candidate is None:
-                return HIDDEN
-            shape = shape.options[self.candidate]
-        if self.defaults is None:
-            self.defaults = {}
-        shown = present(shape, values, self.defaults, part if inner is HIDDEN else None)
-        return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
-
-    def relink(self, shape: Shape | None) -> None:
-        """As for a node; a discriminator that was read counts again."""
-        super().relink(shape)
-        while self.chosen is not None and self.shape.tag is not None:
-            self.shape = (self.shape.choose(self.chosen) or ANYTHING).resolve(self.kind)
+def field_of(event: StreamingData) -> Field:
+    """The field of an event: what the events of one value share."""
+    return event._field  # type: ignore[attr-defined,no-any-return,unused-ignore]  # pyright: ignore[reportPrivateUsage]
 
 
-def _candidates(shape: Shape, values: dict[str, Any]) -> list[int]:
-    """The alternatives of a union that have all the keys so far."""
-    return [
-        index
-        for index, option in enumerate(shape.options)
-        if option.members is not None and all(option.members.get().knows(key) for key in values)
-    ]
+_REPORTED: ErrorDetails = {"type": "reported", "loc": ()}
+"""Stands for errors that were told already."""
 
 
 class TypedTree:
@@ -275,6 +138,7 @@ class TypedTree:
             else:
                 leaf = self.leaf
                 node = leaf if leaf is not None and event.path == self._path else self.reach(parts, event.kind)
+            node.field = field_of(event)
             self.close(node, event.value)
         elif kind == "start":
             self.reach(event.parts, event.kind)
@@ -288,7 +152,7 @@ class TypedTree:
             self.open(parts[depth - 1] if depth else "", "array" if isinstance(parts[depth], int) else "object")
         return self.open(parts[-1] if parts else "", kind)
 
-    def open(self, part: Part, kind: Kind) -> Node:
+    def open(self, part: Part, kind: Kind, field: Field | None = None) -> Node:
         """A value begins, at `part` of the innermost open container (of a document: at its root)."""
         make = Container if kind in CONTAINERS else Node
         if not self.chain:
@@ -308,6 +172,7 @@ class TypedTree:
                 self.report(node.parts, (details,), None, early=True)
                 parent.bad = True
                 node.live = False
+        node.field = field
         if isinstance(node, Container):
             self.chain.append(node)
             self.leaf = None
@@ -329,6 +194,8 @@ class TypedTree:
     def fail(self, node: Node, errors: tuple[ErrorDetails, ...], value: Any) -> None:
         """Report an open value that can no longer be right."""
         node.failed = True
+        if node.field is not None:
+            node.field += (self.output, Checked(None, errors))
         if isinstance(node, Container):
             node.simplify()
         self.report(node.parts, errors, value, early=True)
@@ -348,6 +215,31 @@ class TypedTree:
             self._settle(parent, node, value)
         else:
             self._close_root(node, value)
+
+    def close_unopened(self, field: Field, value: Any) -> None:
+        """A container that was never opened closes: all its members were left out."""
+        part: Part = field[KEY]
+        kind: Kind = field[KIND]
+        parent = self.chain[-1] if self.chain else None
+        shape = self.shape if parent is None else parent.shape.child(part) or ANYTHING
+        if shape.options:
+            shape = shape.resolve(kind)
+        at_once = shape.at_once
+        if at_once is None:
+            checked = shape.check(value) if shape.compose is None else shape.compose(value)
+        else:
+            try:
+                typed = at_once.validate(value)
+            except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything
+                checked = at_once.failed(error, value)
+            else:
+                if parent is not None and parent.simple:
+                    field += (self.output, typed)
+                    parent.keep(part, typed)
+                    return
+                checked = Checked(typed)
+        field += (self.output, checked if checked.errors or checked.whole else checked.value)
+        self.close(self.open(part if parent is not None else "", kind, field), value)
 
     def _close_root(self, node: Node, value: Any) -> None:
         checked = self._judge(node, value, None) if node.live else None
@@ -441,6 +333,7 @@ class TypedTree:
             make = Container if isinstance(node, Container) else Node
             again = make(parent, node.part, node.kind, shape or ANYTHING, parent.composing)
             again.whole = True
+            again.field = node.field
             again.pieces = node.pieces
             if isinstance(node, Container) and isinstance(again, Container):
                 again.values = node.values
@@ -450,25 +343,29 @@ class TypedTree:
 
     def _judge(self, node: Node, value: Any, context: tuple[str, dict[str, Any]] | None) -> Checked:
         if node.failed:
-            return Checked(None, ({"type": "reported"},))
-        shape = node.shape
-        if not isinstance(node, Container) or node.waiting or node.whole or shape.compose is None:
-            checked = shape.check(value, context)
-        elif node.bad:
-            # Its own validators must not see it. What is wrong with its keys can still be told.
-            errors = shape.structure(value).errors if shape.structure is not None else ()
-            self.report(node.parts, errors, value)
-            return Checked(None, ({"type": "reported"},))
-        else:
-            checked = shape.compose(node.values, context)
-            if checked.whole:
-                checked = shape.check(value, context)
+            return Checked(None, (_REPORTED,))
+        checked = noted(node.field, self.output)
+        if checked is None:
+            checked = self._check(node, value, context)
+            if node.field is not None:
+                node.field += (self.output, checked if checked.errors or checked.whole else checked.value)
         if checked.errors:
             self.report(node.parts, checked.errors, value)
         return checked
 
+    def _check(self, node: Node, value: Any, context: tuple[str, dict[str, Any]] | None) -> Checked:
+        shape = node.shape
+        if not isinstance(node, Container) or node.waiting or node.whole or shape.compose is None:
+            return shape.check(value, context)
+        if node.bad:
+            # Its own validators must not see it. What is wrong with its keys can still be told.
+            errors = shape.structure(value).errors if shape.structure is not None else ()
+            return Checked(None, (*errors, _REPORTED))
+        checked = shape.compose(node.filled(value), context)
+        return shape.check(value, context) if checked.whole else checked
+
     def _whole(self, node: Node, value: Any) -> Checked:
-        return Checked(None, ({"type": "reported"},)) if node.failed else node.shape.check(value)
+        return Checked(None, (_REPORTED,)) if node.failed else node.shape.check(value)
 
     def _as_it_is(self, node: Node, value: Any) -> Any:
         """How a closed value that has no typed value is shown."""
@@ -480,6 +377,8 @@ class TypedTree:
         """Add what is new in `errors` (their `loc` counted from `parts`) to `invalid`."""
         groups: dict[Parts, list[ErrorDetails]] = {}
         for error in errors:
+            if error["type"] == "reported":
+                continue
             loc: Parts = (*parts, *error["loc"])
             if any(loc[:length] in self._reported for length in range(len(loc) + 1)):
                 continue
