@@ -77,7 +77,7 @@ def state_of(events: list[Any]) -> Any:
         if event.type.value == "STATE_SNAPSHOT":
             state = event.snapshot
         elif event.type.value == "STATE_DELTA":
-            patch = [operation.model_dump(mode="json", by_alias=True) for operation in event.delta]
+            patch = [operation.model_dump(by_alias=True) for operation in event.delta]
             state = jsonpatch.JsonPatch(patch).apply(state, in_place=True)
     return state
 

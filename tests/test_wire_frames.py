@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -31,6 +32,7 @@ from streamparse import (
 )
 from streamparse.values import same_value
 from streamparse.wire import (
+    AISDKEncoder,
     Coalescer,
     Frame,
     FrameEncoder,
@@ -47,6 +49,7 @@ from streamparse.wire import (
     to_sse,
     write_sse,
 )
+from streamparse.wire.frame import field_data
 
 FORMATS = [pytest.param(to_sse, from_sse, id="sse"), pytest.param(to_ndjson, from_ndjson, id="ndjson")]
 
@@ -435,6 +438,23 @@ def test_bytes_grow_with_the_text() -> None:
         assert large < 10.5 * small
         merged = size(lambda events, encode=encode: encode(events, max_rate=1e-9), 20_000)
         assert merged < 2 * 20_000 + 2_000  # the text itself, and a frame or two around it
+
+
+def test_resets_cost_no_look_at_all_fields() -> None:
+    def seconds(count: int) -> float:
+        text = "{" + ",".join(f'"k{i}":1' for i in range(count)) + ',"a":[1]' * count + "}"
+        events = Run([text]).events
+        best = 1e9
+        for _ in range(3):
+            encoder, replica = AISDKEncoder(), Replica()
+            start = time.perf_counter()
+            for number, event in enumerate(events, 1):
+                encoder.feed(event)
+                replica.feed(Frame(number, "field", field_data(event)))
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(4_000) < 24 * seconds(500)  # 64 times were the square
 
 
 # ---- coalescing

@@ -22,6 +22,7 @@ from .frame import SCALARS, Options
 from .growth import Growth, Strings
 from .skins import drive
 from .sse import PartsAsSSE
+from .state import Places
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,7 +58,7 @@ class AISDKEncoder(ChatEncoder):
         self._growth = Growth(strings)
         self._append = strings == "append"
         self._growing: tuple[str, str] | None = None  # source and path of the string that grows
-        self._sent: dict[tuple[str, str], list[Any]] = {}  # the fields that were sent, with their parts
+        self._sent: dict[str, Places[dict[str, Any]]] = {}  # by source, the fields that were sent
         self._dynamic = {"dynamic": True} if dynamic_tools else {}
 
     def _begin(self) -> list[Part]:
@@ -120,17 +121,17 @@ class AISDKEncoder(ChatEncoder):
 
     def _reset(self, source: str, parts: list[Any]) -> list[Part]:
         """A part cannot be taken out of a message: those that no longer count say so."""
-        below = [key for key, at in self._sent.items() if key[0] == source and at[: len(parts)] == parts]
         if self._growing is not None and self._growing[0] == source:
             self._growing = None
-        return [self._data(key, {"path": key[1], "parts": self._sent[key]}, "reset") for key in below]
+        taken = self._sent[source].take(tuple(parts)) if source in self._sent else []
+        return [self._part((source, field["path"]), field, "reset") for field in taken]
 
     def _data(self, key: tuple[str, str], data: dict[str, Any], state: str, **field: Any) -> Part:
-        if state == "reset":
-            del self._sent[key]
-        else:
-            self._sent[key] = data["parts"]
-            field["kind"] = data["kind"]
+        places = self._sent.setdefault(key[0], Places())
+        places.put(tuple(data["parts"]), {"path": data["path"], "parts": data["parts"]})
+        return self._part(key, data, state, kind=data["kind"], **field)
+
+    def _part(self, key: tuple[str, str], data: dict[str, Any], state: str, **field: Any) -> Part:
         view = {"path": data["path"], "parts": data["parts"], "source": key[0], "state": state, **field}
         return {"type": "data-field", "id": f"{key[0]}:{key[1]}", "data": view}
 

@@ -7,7 +7,7 @@ what the encoders of JSON Patch know their document by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from ..fields import Field, field_at
 from ..implementation import StreamingData, make_event, restore_event
@@ -16,6 +16,7 @@ from ..paths import Part, Parts, PathStyle
 from .frame import SCALARS, Frame
 from .json_text import number_of
 
+T = TypeVar("T")
 ChangeType = Literal["add", "grow", "finish", "remove"]
 
 
@@ -160,6 +161,36 @@ def _set(container: Any, key: Part, value: Any, parts: Parts, changes: list[Chan
     changes.append(Change("add", parts, {} if value == {} else [] if value == [] else value))
 
 
+class Places(Generic[T]):
+    """Things at places in a document, which can be taken out with all that is below without a look at the others."""
+
+    def __init__(self) -> None:
+        self._things: dict[Parts, T] = {}
+        self._below: dict[Parts, list[Parts]] = {}
+        self._known: set[Parts] = set()  # the places that stand in the list of the one above
+
+    def put(self, parts: Parts, thing: T) -> None:
+        """Set the thing at `parts`."""
+        self._things[parts] = thing
+        while parts and parts not in self._known:
+            self._known.add(parts)
+            self._below.setdefault(parts[:-1], []).append(parts)
+            parts = parts[:-1]
+
+    def take(self, parts: Parts) -> list[T]:
+        """Take out what is at `parts` and below, in order."""
+        taken: list[T] = []
+        work = [parts]
+        while work:
+            place = work.pop()
+            if place in self._things:
+                taken.append(self._things.pop(place))
+            below = self._below.pop(place, [])
+            self._known.difference_update(below)
+            work += reversed(below)
+        return taken
+
+
 FieldState = Literal["growing", "done", "cut", "invalid"]
 
 
@@ -197,16 +228,19 @@ class Document:
     def __init__(self) -> None:
         self.fields: dict[str, FieldView] = {}
         self.tree = Tree()
+        self._places: Places[str] = Places()
 
     def feed(self, data: dict[str, Any]) -> list[Change]:
         """Take in the data of one `field` frame."""
         parts: Parts = tuple(data["parts"])
         if data["type"] == "reset":
-            self.fields = {path: one for path, one in self.fields.items() if one.parts[: len(parts)] != parts}
+            for path in self._places.take(parts):
+                del self.fields[path]
         else:
             path = data["path"]
             if path not in self.fields:
                 self.fields[path] = FieldView(parts, data["kind"])
+                self._places.put(parts, path)
             self.fields[path].feed(data)
         return self.tree.feed(data)
 
