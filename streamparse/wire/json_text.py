@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..dialect import STRICT
 from ..limits import Limits
@@ -33,6 +33,31 @@ def to_json(value: Any) -> str:
     has nothing, becomes null. What JSON does not know (a date, a model) is written as pydantic would write it, or else
     as its `str`.
     """
+    if _is_plain(value, 3):
+        try:
+            written = _ENCODER.encode(value)
+            return written if written.isascii() else _ESCAPED.sub(_escape, written)
+        except ValueError:  # a number that the standard library cannot write
+            pass
+    return _to_json(value)
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+_PLAIN: Final = frozenset((str, int, float, bool, type(None)))
+
+
+def _is_plain(value: Any, levels: int) -> bool:
+    """Whether the standard library's fast encoder writes `value` as we do: nothing in it is deep or of another type."""
+    kind = cast("type[Any]", type(value))
+    if kind in _PLAIN:
+        return True
+    if not levels or (kind is not dict and kind is not list):
+        return False
+    items = value.values() if kind is dict else value
+    return all(type(item) in _PLAIN or _is_plain(item, levels - 1) for item in items)
+
+
+def _to_json(value: Any) -> str:
     out: list[str] = []
     work: list[Any] = [value]  # a stack of its own: `json.dumps` gives up at a depth that a document may have
     while work:
@@ -62,7 +87,11 @@ def to_json(value: Any) -> str:
 
 def _string(text: str) -> str:
     written = encode_basestring(text)
-    return written if written.isascii() else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return written if written.isascii() else _ESCAPED.sub(_escape, written)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _int(number: int) -> str:

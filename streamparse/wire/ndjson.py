@@ -19,7 +19,7 @@ MEDIA_TYPE: Final = "application/x-ndjson"
 
 def write_ndjson(frame: Frame) -> str:
     """A frame as one line."""
-    return f"{to_json(frame._asdict())}\n"
+    return f'{{"id":{frame.id},"event":{to_json(frame.event)},"data":{to_json(frame.data)}}}\n'
 
 
 class NDJSONEncoder(Encoder[str]):
