@@ -1,14 +1,17 @@
 """JSON as it goes over the wire: compact, one line for every reader of lines, of any depth and with any number."""
 
+# What is in a container of JSON may be anything, which pyright calls unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ..dialect import STRICT
 from ..limits import Limits
@@ -48,13 +51,12 @@ _PLAIN: Final = frozenset((str, int, float, bool, type(None)))
 
 def _is_plain(value: Any, levels: int) -> bool:
     """Whether the standard library's fast encoder writes `value` as we do: nothing in it is deep or of another type."""
-    kind = cast("type[Any]", type(value))
-    if kind in _PLAIN:
+    if type(value) in _PLAIN:
         return True
-    if not levels or (kind is not dict and kind is not list):
+    if not levels or type(value) not in (dict, list):
         return False
-    items = value.values() if kind is dict else value
-    return all(type(item) in _PLAIN or _is_plain(item, levels - 1) for item in items)
+    items: Iterable[Any] = value.values() if isinstance(value, dict) else value
+    return all(_is_plain(item, levels - 1) for item in items)
 
 
 def _to_json(value: Any) -> str:
@@ -77,9 +79,9 @@ def _to_json(value: Any) -> str:
         elif isinstance(item, Decimal):
             out.append(str(item) if item.is_finite() else _not_finite(float(item)))
         elif isinstance(item, dict):
-            work.extend(reversed(_object(item)))  # pyright: ignore[reportUnknownArgumentType]
+            work.extend(reversed(_object(item)))
         elif isinstance(item, list | tuple):
-            work.extend(reversed(_array(item)))  # pyright: ignore[reportUnknownArgumentType]
+            work.extend(reversed(_array(item)))
         else:
             work.append(_plain(item))
     return "".join(out)
