@@ -505,6 +505,7 @@ def wrap(
     if retention not in ("compact", "lossless"):
         raise UsageError(f"unknown retention {retention!r}", expected="compact, lossless")
     compiled = _compile(output)
+    whole = compiled.listed() if compiled is not None and documents == "all" else compiled
     parser = ParserOptions(
         dialect=dialect,
         output=compiled,
@@ -520,7 +521,7 @@ def wrap(
     options = RunOptions(
         parser=parser,
         adapter=adapter,
-        schema=compiled,
+        schema=whole,
         choice=choice,
         answer_tool=answer_tool,
         on_invalid=on_invalid,
@@ -536,7 +537,7 @@ def wrap(
         replay=replay,
     )
     options.check()
-    result: StreamResult[Any] = StreamResult(Run(source, options), compiled)
+    result: StreamResult[Any] = StreamResult(Run(source, options), whole)
     for handler in [validate] if callable(validate) else validate or ():
         result.validate(handler)
     return result

@@ -155,14 +155,16 @@ class _Items:
 
     def __call__(self, step: Step) -> Iterable[Item[Any]]:
         return [
-            self._item(event.parts, event.value)
+            self._item(event)
             for event in _content(step)
             if event.is_complete and any(pattern.matches(event.parts) for pattern in self._patterns)
         ]
 
-    def _item(self, parts: Parts, raw: Any) -> Item[Any]:
+    def _item(self, event: StreamingData) -> Item[Any]:
         from .schema import Item
+        from .schema.typed import field_of, noted
 
+        parts, raw = event.parts, event.value
         index = next((part for part in reversed(parts) if isinstance(part, int)), 0)
         path = format_path(parts)
         shape = self._output.shape
@@ -171,7 +173,10 @@ class _Items:
             if found is None:
                 return Item(index, path, raw, raw)  # the output says nothing about it
             shape = found
-        checked = shape.check(raw)
+        # The parser has checked it, if it was to be checked on its own.
+        checked = noted(field_of(event), self._output)
+        if checked is None or checked.whole or any(error["type"] == "reported" for error in checked.errors):
+            checked = shape.check(raw)
         if not checked.errors:
             return Item(index, path, checked.value, raw)
         details = tuple({**details, "loc": (*parts, *details["loc"])} for details in checked.errors)

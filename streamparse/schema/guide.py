@@ -58,7 +58,8 @@ def guide_of(shape: Shape) -> Place:
                     work.append((one, kind, entry))
         return found
 
-    root = place(shape)
+    # A document that is no container is told: nothing round it tells of its end.
+    root: Place = {kind: entry for kind, entry in place(shape).items() if kind in CONTAINERS}
     while work:
         one, kind, (members, rest, _, _) = work.pop()
         if kind == "object" and one.members is not None:

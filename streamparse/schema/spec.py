@@ -28,7 +28,7 @@ from . import core, json_schema
 from .guide import Place, guide_of
 from .json_schema import JsonSchema
 from .markers import Ensured
-from .shape import ErrorDetails, Members, Shape, crash, is_array, is_object, kind_of
+from .shape import ErrorDetails, Members, Shape, crash, is_array, is_object, kind_of, many
 
 TYPE_NAMES: dict[str, Any] = {
     "any": Any, "array": list, "bool": bool, "boolean": bool, "dict": dict, "float": float, "int": int, "integer": int,
@@ -52,6 +52,7 @@ class Output:
         self._adapter = adapter
         self._describing = describing
         self._guide: Place | None = None
+        self._listed: Output | None = None
 
     @property
     def guide(self) -> Place:
@@ -83,12 +84,51 @@ class Output:
             return dict(self.spec)
         return self._describing.json_schema(by_alias=True, mode="validation")
 
+    def listed(self) -> Output:
+        """The output of several documents: a list, each item as this one."""
+        if self._listed is None:
+            self._listed = _Documents(self)
+        return self._listed
+
     def missing(self, data: Any) -> tuple[str, ...]:
         """Paths that had to be there and are not: required fields, and what a dict specification ensures."""
         return tuple(format_path(parts) for parts in _missing(self.shape, data))
 
     def __reduce__(self) -> tuple[Callable[[Any], Output], tuple[Any]]:
         return compile_output, (self.spec,)
+
+
+class _Documents(Output):
+    """The output of a list of documents, each as `one`."""
+
+    def __init__(self, one: Output) -> None:
+        super().__init__(one.spec, many(one.shape), None, None)
+        self.one = one
+
+    def validate(self, data: Any) -> Any:
+        """A list of what each document makes. Raises `SchemaError` with the details of all that do not fit."""
+        if not is_array(data):
+            details = {"type": "list_type", "loc": (), "msg": "Input should be a list of documents", "input": data}
+            raise invalid_value((details,))
+        made: list[Any] = []
+        errors: list[ErrorDetails] = []
+        for index, item in enumerate(data):
+            try:
+                made.append(self.one.validate(item))
+            except SchemaError as error:
+                errors += [{**details, "loc": (index, *details["loc"])} for details in error.errors]
+        if errors:
+            raise invalid_value(tuple(errors))
+        return made
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the list."""
+        inner = self.one.json_schema()
+        defs = {"$defs": inner.pop("$defs")} if "$defs" in inner else {}
+        return {"type": "array", "items": inner, **defs}
+
+    def __reduce__(self) -> tuple[Callable[[Any], Output], tuple[Any]]:
+        return Output.listed, (self.one,)
 
 
 def invalid_value(errors: tuple[ErrorDetails, ...]) -> SchemaError:

@@ -102,7 +102,7 @@ class SchemaStage:
         guided: bool = False,
     ) -> None:
         self.output = output
-        self.tree = TypedTree(output, documents_all=documents_all)
+        self.tree = TypedTree(output.listed() if documents_all else output)
         self.invalid: list[Invalid] = []
         """What did not fit since the last `take_invalid`."""
         self.diagnostics: list[Diagnostic] = []

@@ -20,7 +20,7 @@ from ..fields import KEY, KIND, Field
 from ..paths import Part, Parts, format_path
 from .nodes import Container, Node
 from .partial import HIDDEN, present, wrap_roots
-from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property, many
+from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property
 
 if TYPE_CHECKING:
     from ..implementation import StreamingData
@@ -99,13 +99,12 @@ class TypedTree:
 
     `feed(event)` takes public events; one who has the `start` events too may call `open` and `close` instead. What did
     not fit is appended to `invalid`; the owner takes it from there. `check=False` builds without checking anything:
-    values are shown as they are. `documents_all`: the root is a list of documents.
+    values are shown as they are.
     """
 
-    def __init__(self, output: Output, *, check: bool = True, documents_all: bool = False) -> None:
+    def __init__(self, output: Output, *, check: bool = True) -> None:
         self.output = output
-        self.documents_all = documents_all
-        self.shape = many(output.shape) if documents_all else output.shape
+        self.shape = output.shape
         self.checking = check
         self.chain: list[Container] = []
         """The open containers, outermost first."""
@@ -439,7 +438,7 @@ class TypedTree:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.shape = many(self.output.shape) if self.documents_all else self.output.shape
+        self.shape = self.output.shape
         above: Node | None = None
         for node in [*self.chain, *([self.leaf] if self.leaf is not None else [])]:
             node.relink(self.shape if above is None else above.shape.child(node.part))
