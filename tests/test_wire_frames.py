@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -622,6 +623,18 @@ async def test_leaving_closes_the_reader(max_rate: float | None) -> None:
         await reader
     assert source.closed == 1
     assert result.finished
+
+
+def test_on_trio_frames_come_too() -> None:
+    chunks = chat(pieces('{"a": "some text", "b": [1, 2]}'))
+
+    async def main() -> list[Frame]:
+        items = _without_times_async(wrap(Stream(chunks)).get_async_generator("all"))
+        return [frame async for frame in to_frames(items, max_rate=1e-9)]
+
+    frames = trio.run(main)
+    assert frames == list(to_frames(_without_times(wrap(chunks).get_generator("all")), max_rate=1e-9))
+    assert replay(frames).data == {"a": "some text", "b": [1, 2]}
 
 
 def test_leaving_a_sync_reader_leaves_the_result_whole() -> None:

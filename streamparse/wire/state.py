@@ -4,6 +4,9 @@ The JavaScript client does the same. Here it is the model that tests compare wit
 what the encoders of JSON Patch know their document by.
 """
 
+# What is in a container of JSON may be anything, which pyright calls unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -59,7 +62,10 @@ class Tree:
             return self._put(parts, data["value"]) if event_type == "done" else []
         if kind == "string":
             return self._feed_string(parts, event_type, data.get("delta"))
-        return self._open(parts, "array" if kind == "array" else "object")[1]
+        changes: list[Change] = []
+        container, key = self._place(parts, changes)
+        _enter(container, key, list if kind == "array" else dict, parts, changes)
+        return changes
 
     def at(self, parts: Parts) -> Any:
         """The value at `parts`; None where there is none."""
@@ -103,12 +109,6 @@ class Tree:
         _set(container, key, value, parts, changes)
         return changes
 
-    def _open(self, parts: Parts, kind: str) -> tuple[Any, list[Change]]:
-        """The container at `parts`, made where it is not there."""
-        changes: list[Change] = []
-        container, key = self._place(parts, changes)
-        return _enter(container, key, list if kind == "array" else dict, parts, changes), changes
-
     def _place(self, parts: Parts, changes: list[Change]) -> tuple[Any, Any]:
         """The container that holds `parts`, and its key or index there."""
         container: Any = self._holder
@@ -136,7 +136,7 @@ class Tree:
 def _has(container: Any, key: Part) -> bool:
     if isinstance(container, dict):
         return key in container
-    return isinstance(container, list) and isinstance(key, int) and key < len(container)  # pyright: ignore
+    return isinstance(container, list) and isinstance(key, int) and key < len(container)
 
 
 def _enter(container: Any, key: Part, kind: type, parts: Parts, changes: list[Change]) -> Any:
@@ -151,8 +151,8 @@ def _enter(container: Any, key: Part, kind: type, parts: Parts, changes: list[Ch
 def _set(container: Any, key: Part, value: Any, parts: Parts, changes: list[Change]) -> None:
     if type(container) is list:
         assert isinstance(key, int)
-        for index in range(len(container), key):  # pyright: ignore  # events of some fields only leave gaps
-            container.append(None)  # pyright: ignore
+        for index in range(len(container), key):  # where other fields were filtered out
+            container.append(None)
             changes.append(Change("add", (*parts[:-1], index)))
         container[key:] = [value]
     else:
