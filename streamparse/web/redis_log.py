@@ -15,6 +15,7 @@ number, adding the same frames again after a lost answer adds nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from hashlib import sha1
 from typing import Any, Final
 from uuid import uuid4
 
@@ -191,7 +192,13 @@ class RedisLog:
             raise LogLost(f"another worker has taken over {self.key!r}, or Redis has lost it")
 
     async def _run(self, script: str, *args: str | int) -> Any:
-        return await self._ask(self._client.eval(script, len(self._keys), *self._keys, *args))
+        rest = (len(self._keys), *self._keys, *args)
+        try:
+            # Redis knows a script that it has run by its digest, until it restarts.
+            digest = sha1(script.encode(), usedforsecurity=False).hexdigest()
+            return await self._ask(self._client.evalsha(digest, *rest))
+        except exceptions.NoScriptError:
+            return await self._ask(self._client.eval(script, *rest))
 
     async def _ask(self, answer: Awaitable[Any]) -> Any:
         try:
