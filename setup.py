@@ -43,7 +43,9 @@ DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": 
 CHANGES = {
     b"COMPILED: Final = False": b"COMPILED: Final = True",
     b"from __future__ import annotations\n": b"from __future__ import annotations\n\nimport cython\n",
-    b"\nclass StreamingData:": b"\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:",
+    b"\nclass StreamingData:": (
+        b"\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:"
+    ),
     # Every index is checked by the code itself, and a text ends with a zero character.
     b"\ndef plain_end(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef plain_end(",
     b"\ndef number_kind(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef number_kind(",

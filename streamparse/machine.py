@@ -264,7 +264,7 @@ def plain_end(text: str, pos: int) -> int:
 
 def is_calm(text: str) -> bool:
     """True when no character of `text` needs a look wherever it stands. For the compiled twin."""
-    for char in text:
+    for char in text:  # noqa: SIM110  # a generator has no C types
         if char == "\\" or char < " " or "\ud800" <= char <= "\udfff":
             return False
     return True
@@ -541,18 +541,17 @@ class Machine:
         while True:
             while pos < n:
                 if state == STRING:
+                    back = -1
                     if COMPILED:
                         stop = plain_end(text, pos)
-                        plain = stop == n or text[stop] == '"' or text[stop] == "\\"
-                        back = stop if plain and stop < n and text[stop] == "\\" else -1
-                    elif calm:
-                        stop = text.find('"', pos)
+                        if stop < n and text[stop] == "\\":
+                            back = stop
+                        plain = stop == n or text[stop] == '"' or back >= 0
+                    else:
+                        stop = text.find('"', pos) if calm else 0
                         if stop < 0:
                             stop = n
-                        back = -1
-                        plain = True
-                    else:
-                        plain = False
+                        plain = calm
                     if not plain:
                         if quote < pos:
                             quote = text.find('"', pos)
@@ -721,9 +720,8 @@ class Machine:
                         else:
                             stop = text.find('"', pos)
                             plain = 0 <= stop - pos <= self.max_key
-                            if plain:
-                                piece = text[pos:stop]
-                                plain = calm or ("\\" not in piece and piece.isprintable())
+                            piece = text[pos:stop] if plain else ""
+                            plain = plain and (calm or ("\\" not in piece and piece.isprintable()))
                         if plain:
                             self.key = piece
                             pos = stop + 1
@@ -1627,9 +1625,9 @@ class Machine:
 
 
 class Intake:
-    """The short way through the parser, which is one: a chunk goes straight to the machine while nothing stands before it.
+    """The short way in, on which the parser is built: a chunk goes to the machine while nothing stands between them.
 
-    It is here to be compiled with the machine: for most chunks another Python call would cost as much as all the rest.
+    It is compiled with the machine: for most chunks another Python call would cost as much as all the rest.
     """
 
     __slots__ = ("_direct", "_machine", "_stage")

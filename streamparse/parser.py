@@ -206,6 +206,7 @@ class StreamParser(Intake):
     # --------------------------------------------------------------------------------------------------------------- in
 
     def _feed(self, chunk: str | bytes) -> list[StreamingData]:
+        out: list[StreamingData]
         if self._direct and self._machine.stopped:
             out = self._machine.last
             self._follow(self._stopped(out), out)

@@ -1,4 +1,4 @@
-"""What the parser needs of a stage behind the machine (see `schema.stage`), so that it needs no pydantic without one."""
+"""What the parser needs of a stage behind the machine: with this protocol it does without `schema`, and pydantic."""
 
 from __future__ import annotations
 
