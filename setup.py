@@ -34,7 +34,26 @@ MODULE = "streamparse._machine_c"
 
 # Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and
 # refuse the subclasses of str that the interpreted twin accepts.
-DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+# The classes say themselves how they pickle.
+DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": False}
+
+# What the copy says that the source does not: Cython reads some directives from the class itself, not from the pxd, and
+# the source is not to import Cython. Events are made by the thousand: they come from a list of freed ones and are not
+# followed by the garbage collector.
+CHANGES = {
+    b"COMPILED: Final = False": b"COMPILED: Final = True",
+    b"from __future__ import annotations\n": b"from __future__ import annotations\n\nimport cython\n",
+    b"\nclass StreamingData:": (
+        b"\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:"
+    ),
+    # Every index is checked by the code itself, and a text ends with a zero character.
+    b"\ndef plain_end(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef plain_end(",
+    b"\ndef number_kind(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef number_kind(",
+    b"\n    def feed(self, chunk: object)": (
+        b"\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, chunk: object)"
+    ),
+    b"\nclass Machine:": b"\n@cython.final\n@cython.cclass\nclass Machine:",
+}
 
 
 def stage(folder: Path) -> Path:
@@ -47,7 +66,11 @@ def stage(folder: Path) -> Path:
     (package / "__init__.py").touch()  # makes the folder a package, so that the pxd is found under its full name
     source = SOURCE.read_bytes()
     module = package / "_machine_c.py"
-    compiled = source.replace(b"COMPILED: Final = False", b"COMPILED: Final = True")
+    compiled = source
+    for old, new in CHANGES.items():
+        if compiled.count(old) != 1:
+            raise RuntimeError(f"{SOURCE} should hold {old.decode()!r} once")
+        compiled = compiled.replace(old, new)
     module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(source).hexdigest().encode())
     types = package / "_machine_c.pxd"
     if TYPES.exists():

@@ -18,7 +18,8 @@ from .errors import (
 from .events import ResultMessage, SpecificMessage
 from .implementation import IMPLEMENTATION, StreamingData
 from .limits import Limits
-from .parser import Parsed, StreamParser
+from .parsed import Parsed
+from .parser import StreamParser
 from .paths import PathPattern, format_path, parse_path
 from .values import NumberLexeme
 

@@ -110,8 +110,11 @@ class Dialect:
 STRICT = Dialect("strict")
 JSON5 = Dialect("json5")
 LLM = Dialect("llm")
+_DIALECTS = {"strict": STRICT, "json5": JSON5, "llm": LLM}
 
 
 def as_dialect(value: DialectName | Dialect) -> Dialect:
     """The dialect that `value` names. Raises `UsageError`."""
-    return value if isinstance(value, Dialect) else Dialect(value)
+    if isinstance(value, Dialect):
+        return value
+    return _DIALECTS.get(value) or Dialect(value)

@@ -6,17 +6,17 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING or os.environ.get("STREAMPARSE_PURE", "0") not in ("", "0"):
-    from .machine import Machine, StreamingData, make_event, restore_event
+    from .machine import Intake, Machine, StreamingData, make_event, restore_event
 
     IMPLEMENTATION: Literal["interpreted", "compiled"] = "interpreted"
 else:
     try:
-        from ._machine_c import Machine, StreamingData, make_event, restore_event
+        from ._machine_c import Intake, Machine, StreamingData, make_event, restore_event
 
         IMPLEMENTATION = "compiled"
     except ImportError:
-        from .machine import Machine, StreamingData, make_event, restore_event
+        from .machine import Intake, Machine, StreamingData, make_event, restore_event
 
         IMPLEMENTATION = "interpreted"
 
-__all__ = ["IMPLEMENTATION", "Machine", "StreamingData", "make_event", "restore_event"]
+__all__ = ["IMPLEMENTATION", "Intake", "Machine", "StreamingData", "make_event", "restore_event"]

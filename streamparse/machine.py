@@ -47,6 +47,7 @@ from .fields import (
 )
 from .limits import Limits
 from .paths import Parts, PathStyle, format_path
+from .stage import Stage
 from .states import (
     AFTER,
     BARE,
@@ -232,7 +233,7 @@ class StreamingData:
 
 def make_event(field: Field, event_type: EventType, delta: str | None, value: Any) -> StreamingData:
     """An event of `field`. For a string's `delta` the value is the number of pieces so far, not the text."""
-    event = StreamingData.__new__(StreamingData)
+    event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
     event._field = field
     event._type = event_type
     event._delta = delta
@@ -261,6 +262,14 @@ def plain_end(text: str, pos: int) -> int:
     return pos
 
 
+def is_calm(text: str) -> bool:
+    """True when no character of `text` needs a look wherever it stands. For the compiled twin."""
+    for char in text:  # noqa: SIM110  # a generator has no C types
+        if char == "\\" or char < " " or "\ud800" <= char <= "\udfff":
+            return False
+    return True
+
+
 def join_halves(text: str, final: bool) -> tuple[str, str]:
     """`text` with its surrogate pairs as characters, and a first half at its end, which waits for the second."""
     half = ""
@@ -273,6 +282,43 @@ def hex_end(text: str, start: int) -> int:
     """The end of up to four hexadecimal digits from `start`."""
     match = _HEX.match(text, start, start + 4)
     return match.end() if match is not None else start
+
+
+def number_kind(text: str) -> int:
+    """1: an integer as JSON writes it, 2: a number with a fraction or an exponent, 0: neither.
+
+    The compiled twin reads it by characters, which is faster than a regular expression only there.
+    """
+    if not COMPILED:
+        match = NUMBER.fullmatch(text)
+        return 0 if match is None else 1 if match[1] is None and match[2] is None else 2
+    n = len(text)
+    pos = 1 if n > 0 and text[0] == "-" else 0
+    start = pos
+    while pos < n and "0" <= text[pos] <= "9":
+        pos += 1
+    if pos == start or (text[start] == "0" and pos > start + 1):
+        return 0
+    whole = True
+    if pos < n and text[pos] == ".":
+        whole = False
+        pos += 1
+        start = pos
+        while pos < n and "0" <= text[pos] <= "9":
+            pos += 1
+        if pos == start:
+            return 0
+    if pos < n and (text[pos] == "e" or text[pos] == "E"):
+        whole = False
+        pos += 1
+        if pos < n and (text[pos] == "+" or text[pos] == "-"):
+            pos += 1
+        start = pos
+        while pos < n and "0" <= text[pos] <= "9":
+            pos += 1
+        if pos == start:
+            return 0
+    return 0 if pos < n else 1 if whole else 2
 
 
 class Tolerance(Protocol):
@@ -430,9 +476,13 @@ class Machine:
         state = self.state
         base = self.offset  # of text[0]
         end = base + len(text)
-        if state <= KEY_STRING and (
-            plain_end(text, 0) == len(text) if COMPILED else text.isprintable() and '"' not in text and "\\" not in text
-        ):
+        if COMPILED:
+            plain = state <= KEY_STRING and plain_end(text, 0) == len(text)
+            calm = plain or is_calm(text)
+        else:
+            calm = text.isprintable() and "\\" not in text
+            plain = calm and state <= KEY_STRING and '"' not in text
+        if plain:
             # Most deltas are the middle of a string: all there is to know is that nothing special is in them.
             if state == STRING:
                 if end <= self.barrier and text:
@@ -441,7 +491,7 @@ class Machine:
                     if self.keep_data:
                         pieces.append(text)
                         self.log.append(text)
-                    event = StreamingData.__new__(StreamingData)
+                    event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                     event._field = self.leaf
                     event._type = "delta"
                     event._delta = text
@@ -471,12 +521,13 @@ class Machine:
             state = self.resume
             text = self.buffer + text
             end = base + len(text)
+            calm = False
             self.buffer = ""
         over = end > self.max_document
         if over:
             text = text[: max(self.max_document - base, 0)]
         half = ""
-        if not text.isascii() and _HALF.search(text) is not None:
+        if not calm and not text.isascii() and _HALF.search(text) is not None:
             # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may be in the next text.
             text, half = join_halves(text, self.final)
         n = len(text)
@@ -490,12 +541,18 @@ class Machine:
         while True:
             while pos < n:
                 if state == STRING:
-                    stop = plain_end(text, pos) if COMPILED else -1
-                    if stop >= 0 and (stop == n or text[stop] == '"' or text[stop] == "\\"):
-                        back = stop if stop < n and text[stop] == "\\" else -1
-                        plain = True
+                    back = -1
+                    if COMPILED:
+                        stop = plain_end(text, pos)
+                        if stop < n and text[stop] == "\\":
+                            back = stop
+                        plain = stop == n or text[stop] == '"' or back >= 0
                     else:
-                        plain = False
+                        stop = text.find('"', pos) if calm else 0
+                        if stop < 0:
+                            stop = n
+                        plain = calm
+                    if not plain:
                         if quote < pos:
                             quote = text.find('"', pos)
                             if quote < 0:
@@ -527,7 +584,7 @@ class Machine:
                         if grown is None:
                             if keep:
                                 self.pieces.append(piece)
-                            grown = StreamingData.__new__(StreamingData)
+                            grown = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                             grown._field = self.leaf
                             grown._type = "delta"
                             grown._delta = piece
@@ -662,8 +719,9 @@ class Machine:
                             piece = text[pos:stop] if plain else ""
                         else:
                             stop = text.find('"', pos)
-                            piece = text[pos:stop] if stop >= 0 else "\n"
-                            plain = piece.isprintable() and "\\" not in piece and len(piece) <= self.max_key
+                            plain = 0 <= stop - pos <= self.max_key
+                            piece = text[pos:stop] if plain else ""
+                            plain = plain and (calm or ("\\" not in piece and piece.isprintable()))
                         if plain:
                             self.key = piece
                             pos = stop + 1
@@ -707,13 +765,13 @@ class Machine:
                             self.hole = False
                         else:
                             self.put(None, value)
-                        event = StreamingData.__new__(StreamingData)
+                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                         event._field = leaf
                         event._type = "delta"
                         event._delta = lexeme
                         event._value = value
                         out.append(event)
-                        event = StreamingData.__new__(StreamingData)
+                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                         event._field = leaf
                         event._type = "done"
                         event._delta = None
@@ -736,17 +794,18 @@ class Machine:
                         self.state, self.pos, self.pending, self.text = state, pos, pending, text
                         state = self.end_atom(lexeme, out) if len(lexeme) <= self.max_number else self.long_atom(out)
                         pos, pending, text = self.pos, self.pending, self.text
-                        base, quote, n = self.offset, -1, len(text)
+                        base, quote, n, calm = self.offset, -1, len(text), False
                         lex = pos
                         if state == DEAD or (state == END and not self.solo):
                             break
                         continue
-                elif state == GAP:
+                elif state == GAP or state == CLOSER:
                     if char in ",}]":
                         self.state, self.pos, self.pending, self.text = state, pos, pending, text
-                        state = self.end_atom(self.atom, out)
+                        # A bracket and one of these behind it: the pending quote was the end of its string.
+                        state = self.end_atom(self.atom, out) if state == GAP else self.accept(out)
                         pos, pending, text = self.pos, self.pending, self.text
-                        base, quote, n = self.offset, -1, len(text)
+                        base, quote, n, calm = self.offset, -1, len(text), False
                         if state == DEAD or (state == END and not self.solo):
                             break
                         continue
@@ -764,7 +823,7 @@ class Machine:
                             quote = n
                     piece = text[pos:quote]
                     if not COMPILED:
-                        plain = "\\" not in piece and piece.isprintable()
+                        plain = calm or ("\\" not in piece and piece.isprintable())
                     if not plain or base + quote > self.key_barrier:
                         self.state, self.pending = state, pending
                         state = self.odd_key(text, pos, quote)
@@ -804,7 +863,7 @@ class Machine:
                     break
                 waits = self.tolerance.read(self, state, text, self.final, out)
                 state, pos, pending = self.state, self.pos, self.pending
-                text, base, quote = self.text, self.offset, -1
+                text, base, quote, calm = self.text, self.offset, -1, False
                 n = len(text)
                 lex = pos
                 in_object = self.in_object
@@ -818,14 +877,14 @@ class Machine:
                 self.hold(text, base)
             state = self.accept(out)
             pos, pending, text = self.pos, self.pending, self.text
-            base, quote, n = self.offset, -1, len(text)
+            base, quote, n, calm = self.offset, -1, len(text), False
         if more and grown is not None:
             self.grow(grown, more)
         if pending >= 0 and self.error is not None and (self.error.offset or 0) - pending > self.max_held:
             pending = -1  # the fault lies behind what may be held, so the quote was the end
             self.end_string(out)
         # What is read is done with; what waits stays in the buffer.
-        if "\n" in text:
+        if not calm and "\n" in text:
             lines = text.count("\n", 0, pos)
             if lines:
                 if pending >= base:
@@ -960,7 +1019,7 @@ class Machine:
         if self.keep_data:
             value = pieces[0] if len(pieces) == 1 else "".join(pieces)
         self.put(self.leaf[KEY], value)
-        event = StreamingData.__new__(StreamingData)
+        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
         event._field = self.leaf
         event._type = "done"
         event._delta = None
@@ -1140,15 +1199,15 @@ class Machine:
             if lexeme == "null":
                 return self.scalar("null", None, None, out)
             return self.scalar("boolean", lexeme, LITERALS[lexeme], out)
-        match = NUMBER.fullmatch(lexeme)
-        if match is None:
+        kind = number_kind(lexeme)
+        if kind == 0:
             if self.tolerance is not None:
                 return self.tolerance.atom(self, lexeme, out)
             return self.bad_atom(lexeme)
         value: Any
         if self.number == "lexeme":
             value = NumberLexeme(lexeme)
-        elif match[1] is None and match[2] is None:
+        elif kind == 1:
             value = to_int(lexeme)
         elif self.number == "decimal":
             try:
@@ -1167,7 +1226,7 @@ class Machine:
 
     def is_atom(self, lexeme: str) -> bool:
         """True for a literal or number in any form that the dialect takes."""
-        if lexeme in LITERALS or (lexeme and NUMBER.fullmatch(lexeme) is not None):
+        if lexeme in LITERALS or number_kind(lexeme) > 0:
             return True
         return bool(lexeme) and self.tolerance is not None and self.tolerance.is_atom(self, lexeme)
 
@@ -1563,3 +1622,33 @@ class Machine:
 
     def __reduce__(self) -> Any:
         return take_apart(self)
+
+
+class Intake:
+    """The short way in, on which the parser is built: a chunk goes to the machine while nothing stands between them.
+
+    It is compiled with the machine: for most chunks another Python call would cost as much as all the rest.
+    """
+
+    __slots__ = ("_direct", "_machine", "_stage")
+
+    def __init__(self, machine: Machine, stage: Stage | None) -> None:
+        self._machine = machine
+        self._stage = stage
+        self._direct: bool = False  # nothing stands between a chunk and the machine
+
+    def feed(self, chunk: str | bytes) -> list[StreamingData]:
+        """Read `chunk` (any size, cut anywhere); return the events that are certain now.
+
+        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
+        next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
+        """
+        if self._direct:
+            events = self._machine.feed(chunk)
+            if events is not None:
+                return events if self._stage is None else self._stage.feed(events)
+        return self._feed(chunk)
+
+    def _feed(self, chunk: str | bytes) -> list[StreamingData]:
+        """`feed`, where a chunk has to be looked at, or the machine has `stopped` in it."""
+        raise NotImplementedError

@@ -11,9 +11,6 @@ cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
 
 
-@cython.final
-@cython.freelist(512)
-@cython.no_gc
 cdef class StreamingData:
     cdef readonly list _field
     cdef readonly str _type
@@ -25,6 +22,10 @@ cdef class StreamingData:
 cpdef StreamingData make_event(list field, str event_type, object delta, object value)
 @cython.locals(char=Py_UCS4, n=Py_ssize_t)
 cdef Py_ssize_t plain_end(str text, Py_ssize_t pos)
+@cython.locals(char=Py_UCS4, n=Py_ssize_t, pos=Py_ssize_t, whole=bint)
+cdef Py_ssize_t number_kind(str text)
+@cython.locals(char=Py_UCS4)
+cdef bint is_calm(str text)
 cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 
 
@@ -42,7 +43,7 @@ cdef class Machine:
     @cython.locals(
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
-        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, half=str, waits=bint, plain=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
+        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
         out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
     )
     cpdef list feed(self, object chunk)
@@ -69,6 +70,13 @@ cdef class Machine:
     cpdef Py_ssize_t odd_key(self, str text, Py_ssize_t pos, Py_ssize_t quote)
     @cython.locals(n=Py_ssize_t, end=Py_ssize_t, low=Py_ssize_t, code=Py_ssize_t, second=Py_ssize_t)
     cpdef Py_ssize_t escape(self, str text, Py_ssize_t pos, list pieces)
+    @cython.locals(kind=Py_ssize_t)
     cpdef Py_ssize_t end_atom(self, str lexeme, list out)
     cpdef bint is_atom(self, str lexeme)
     cpdef Py_ssize_t long_atom(self, list out)
+
+
+cdef class Intake:
+    cdef public Machine _machine
+    cdef public bint _direct
+    cdef public object _stage

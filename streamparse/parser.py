@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .decode import Decoder, repair_surrogates
 from .dialect import Dialect, DialectName, as_dialect
 from .errors import Diagnostic, IncompleteJSONError, StreamParseError, UsageError
 from .fields import field_at
-from .implementation import Machine, StreamingData, make_event
+from .implementation import Intake, Machine, StreamingData, make_event
 from .limits import Limits
 from .locate import BEGIN, NOTE, Locator, Step
+from .parsed import Parsed, TextLog
 from .paths import STYLES, PathStyle
 from .reasoning import (
     ANSWER,
@@ -41,6 +41,7 @@ from .reasoning import (
     as_family,
     call_name,
 )
+from .stage import Stage
 from .tolerance import tolerance_for
 from .unescape import ESCAPED_START, Unescaper
 from .values import copy_value
@@ -95,28 +96,7 @@ class Default:
 DEFAULT: Final = Default()
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """What a text held, once it is over.
-
-    `data` is the value (None without one: see `has_data`), `complete` says that a document was found and closed;
-    `incomplete` lists the paths that were open at the end, innermost first. `diagnostics` are the first of them,
-    `diagnostic_count` counts all. `reasoning` and `text` are the two parts of the text; `events` the last events, those
-    that only the end of the text made certain.
-    """
-
-    data: Any
-    has_data: bool
-    complete: bool
-    incomplete: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    diagnostic_count: int
-    reasoning: str
-    text: str
-    events: tuple[StreamingData, ...] = field(default=(), repr=False)
-
-
-class StreamParser:
+class StreamParser(Intake):
     """Push text in, get events out. All parameters are keyword-only.
 
     dialect: `"llm"`, `"json5"`, `"strict"` or a `Dialect`.
@@ -135,9 +115,9 @@ class StreamParser:
     """
 
     __slots__ = (
-        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_direct", "_ended", "_error", "_feed",
-        "_incomplete", "_list", "_locator", "_machine", "_parsed", "_path_style", "_places", "_reading", "_root",
-        "_source", "_splitter", "_stage", "_text", "_thoughts", "_unescaper", "dialect", "documents", "keep_data",
+        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_incomplete",
+        "_list", "_locator", "_parsed", "_path_style", "_places", "_reading", "_root",
+        "_source", "_splitter",  "_text", "_thoughts", "_unescaper", "dialect", "documents", "keep_data",
         "limits",
     )  # fmt: skip
 
@@ -174,7 +154,7 @@ class StreamParser:
         self._splitter = Splitter(as_family(reasoning), starts_inside=starts_in_reasoning, held=self.limits.held)
         kind, output = (None, None) if output is None else _compile(output)
         self._locator = Locator(kind=kind, held=self.limits.held) if around else None
-        self._machine = Machine(
+        machine = Machine(
             self.dialect,
             self.limits,
             tolerance=tolerance_for(self.dialect.tolerances),
@@ -186,14 +166,13 @@ class StreamParser:
             source=source,
             path_style=path_style,
         )
-        self._feed = self._machine.feed
-        self._stage: Stage | None = None
+        stage: Stage | None = None
         if output is not None:
             from .schema.stage import SchemaStage
 
-            self._stage = SchemaStage(
+            stage = SchemaStage(
                 output,
-                self._machine,
+                machine,
                 self.dialect,
                 self.limits,
                 number=number,
@@ -202,6 +181,7 @@ class StreamParser:
                 documents_all=documents == "all",
                 choosing=documents != "all",
             )
+        super().__init__(machine, stage)
         self._candidate = ""  # the beginning of another document, which may fit the output better
         self._text = False  # the answer is a string without quotes
         self._answer = TextLog(self._machine.log, self._machine.blocks)
@@ -210,7 +190,6 @@ class StreamParser:
         self._call = InlineCall(-1, "", "", True)  # the last piece of a tool call in the text
         self._calls: list[InlineCall] = []  # the pieces that were not taken yet
         self._reading = not around  # the machine has the text
-        self._direct = self._reading and self._splitter.done  # nothing stands between a chunk and the machine
         self._ended = False  # the document that counts is over: the rest is only skipped
         self._unescaper: Unescaper | None = None  # the document is escaped as if inside a string
         self._places: dict[int, Place] = {}  # where the answer and the reasoning begin
@@ -226,28 +205,20 @@ class StreamParser:
 
     # --------------------------------------------------------------------------------------------------------------- in
 
-    def feed(self, chunk: str | bytes) -> list[StreamingData]:
-        """Read `chunk` (any size, cut anywhere); return the events that are certain now.
-
-        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
-        next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
-        """
-        if self._direct:
-            events = self._feed(chunk)
-            if events is not None:
-                return events if self._stage is None else self._stage.feed(events)
-            if self._machine.stopped:
-                last = self._machine.last
-                self._follow(self._stopped(last), last)
-                if self._machine.overrun:
-                    self._reach_limit()
-                return last if self._stage is None else self._stage.feed(last)
-        if self._parsed is not None:
-            raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
-        if self._error is not None:
-            raise self._error
-        out: list[StreamingData] = []
-        self._push(self._decoder.feed(chunk), out)
+    def _feed(self, chunk: str | bytes) -> list[StreamingData]:
+        out: list[StreamingData]
+        if self._direct and self._machine.stopped:
+            out = self._machine.last
+            self._follow(self._stopped(out), out)
+            if self._machine.overrun:
+                self._reach_limit()
+        else:
+            if self._parsed is not None:
+                raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
+            if self._error is not None:
+                raise self._error
+            out = []
+            self._push(self._decoder.feed(chunk), out)
         return out if self._stage is None else self._stage.feed(out)
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
@@ -670,20 +641,19 @@ class StreamParser:
             incomplete=tuple(self._incomplete),
             diagnostics=self.diagnostics,
             diagnostic_count=self.diagnostic_count,
-            reasoning=self._thoughts.text(),
-            text=self._answer.text() if self.keep_data else "",
+            thoughts=self._thoughts,
+            answer=self._answer if self.keep_data else TextLog([], []),
             events=tuple(out),
         )
 
     # ----------------------------------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__ if name != "_feed"}
+        return {name: getattr(self, name) for name in (*Intake.__slots__, *self.__slots__)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        self._feed = self._machine.feed
         # The log belongs to the machine: a copy reads that of its own machine.
         self._answer.recent, self._answer.blocks = self._machine.log, self._machine.blocks
 
@@ -696,48 +666,6 @@ class StreamParser:
         return other
 
 
-class Stage(Protocol):
-    """What the parser needs of a schema (see `schema.stage`), so that it does not need pydantic without one."""
-
-    diagnostics: list[Diagnostic]
-
-    def feed(self, events: list[StreamingData]) -> list[StreamingData]:
-        """The events that are to be seen, of those of the machine."""
-        ...
-
-    def take_invalid(self) -> list[Invalid]:
-        """What did not fit since the last call."""
-        ...
-
-    def finish(self) -> None:
-        """The text is over: what was to wait for a better document is told."""
-        ...
-
-    def partial(self) -> Any:
-        """The output as far as it is there."""
-        ...
-
-    def fits(self, value: Any) -> bool:
-        """Whether a document looks like what is wanted."""
-        ...
-
-    def may_begin(self, text: str) -> bool | None:
-        """Whether a document that begins like `text` may look like it. None: too early to say."""
-        ...
-
-    def root(self, value: Any) -> Any:
-        """The data, of the machine's tree."""
-        ...
-
-    def overlay(self, value: Any) -> Any:
-        """The same of a copy of the tree, with what is being read inside a string."""
-        ...
-
-    def open_paths(self, paths: list[str]) -> list[str]:
-        """The machine's open paths, with those inside a string."""
-        ...
-
-
 def _compile(output: Any) -> tuple[str | None, Any]:
     """Root kind and compiled form of an output specification."""
     # Not at the top: without an output nothing needs pydantic, whose import takes longer than all of this.
@@ -746,55 +674,6 @@ def _compile(output: Any) -> tuple[str | None, Any]:
 
     compiled = compile_output(output)
     return root_kind(compiled.shape), compiled
-
-
-class TextLog:
-    """Text that arrives in small pieces: `recent` ones, and joined `blocks` of older ones. Hands out what is new."""
-
-    __slots__ = ("_blocks_taken", "_chars_taken", "_pieces_taken", "blocks", "recent")
-
-    def __init__(self, recent: list[str], blocks: list[str]) -> None:
-        self.recent = recent
-        self.blocks = blocks
-        self._blocks_taken = 0
-        self._pieces_taken = 0  # of `recent`
-        self._chars_taken = 0  # the same in characters: the pieces may be joined to a block meanwhile
-
-    @property
-    def empty(self) -> bool:
-        """True when there never was any text."""
-        return not self.recent and not self.blocks
-
-    def append(self, text: str) -> None:
-        """Add a piece."""
-        self.recent.append(text)
-        if len(self.recent) > 4096:
-            self.blocks.append("".join(self.recent))
-            self.recent.clear()
-
-    def take(self) -> str:
-        """The text since the last call."""
-        if len(self.blocks) == self._blocks_taken:
-            text = "".join(self.recent[self._pieces_taken :])
-            self._chars_taken += len(text)
-        else:
-            first, *others = self.blocks[self._blocks_taken :]
-            text = "".join((first[self._chars_taken :], *others, *self.recent))
-            self._blocks_taken = len(self.blocks)
-            self._chars_taken = sum(map(len, self.recent))
-        self._pieces_taken = len(self.recent)
-        return repair_surrogates(text)
-
-    def text(self) -> str:
-        """The whole text."""
-        return repair_surrogates("".join((*self.blocks, *self.recent)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
 
 
 def lone_scalar(answer: str) -> str:

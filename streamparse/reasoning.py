@@ -351,6 +351,8 @@ class Splitter:
 
     def feed(self, text: str) -> list[Piece]:
         """The pieces that are certain now."""
+        if self._state == _BEFORE and not self._buffer and not self._forced and text and self._is_answer(text[0]):
+            self._state = _DONE  # most answers begin at once
         if self._state == _DONE:
             return [(ANSWER, text)] if text else []
         self._buffer += text
@@ -365,6 +367,10 @@ class Splitter:
         if self._state == _INSIDE:
             self.found = "unclosed"
         return pieces
+
+    def _is_answer(self, char: str) -> bool:
+        """Whether a text that begins with `char` is the answer from there on."""
+        return not self._family.may_begin(char) and _SPACE.match(char).end() == 0  # type: ignore[union-attr]
 
     # Every method below either gives text out, changes the state, or leaves both as they are: then more text is needed.
 
@@ -418,8 +424,8 @@ class Splitter:
         if final and self._state == _BETWEEN and self._is_cut_header(start):
             self._take(pieces, SKIP, len(self._buffer))
             return
-        document = self._begins_document(start, final)
-        if not self._forced or document:
+        document = not self._forced or self._begins_document(start, final)
+        if document:
             self._begin_answer(pieces, start)
         elif document is not None:
             self._forced_start(pieces, start)

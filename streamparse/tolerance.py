@@ -636,7 +636,7 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     pos = machine.pos
     in_object = machine.stack[-1][2]
     if (
-        char in ",;，；、}]"
+        char in ";，；、"  # a comma or bracket: the machine has seen to it
         or (not in_object and (char in "{[" or (char in _QUOTES and machine.gap)))
         or (char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None)
     ):

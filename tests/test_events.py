@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import sys
@@ -16,7 +17,7 @@ from support.splits import chop, cuts, each
 from support.texts import any_texts, dialects, json_texts
 from support.values import at, show
 
-from streamparse import StreamingData, StreamParser
+from streamparse import IMPLEMENTATION, StreamingData, StreamParser
 
 TEXT = '{"tips":[{"text":"hé"},{"text":"b"}],"n":-1.50,"t":true,"z":null,"a b":{}}'
 PLAIN = ("path", "wildcard_path", "delta", "value", "is_complete", "event_type", "kind", "source")
@@ -31,6 +32,11 @@ def events_of(text: str = TEXT, **options: Any) -> list[StreamingData]:
 def find(path: str, kind: str) -> StreamingData:
     [event] = [event for event in events_of() if event.path == path and event.event_type == kind][-1:]
     return event
+
+
+def test_the_collector_does_not_follow_the_events_of_the_compiled_twin() -> None:
+    """What Cython is told about the class beside its types (setup.py) is told in a way that it heeds."""
+    assert gc.is_tracked(find("n", "done")) == (IMPLEMENTATION == "interpreted")
 
 
 def test_attributes() -> None:
