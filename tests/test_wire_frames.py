@@ -606,6 +606,24 @@ async def test_held_pieces_do_not_wait_for_the_next_item() -> None:
     assert [frame.id for frame in rest] == list(range(3, 3 + len(rest)))
 
 
+async def test_an_error_of_the_consumer_is_not_one_of_the_stream() -> None:
+    frames = to_frames(
+        wrap(AsyncStream(chat(['{"a": "1', "2", "3"], finish=None), hang=True)).get_async_generator("all")
+    )
+    held = to_frames(
+        wrap(AsyncStream(chat(['{"a": "1', "2", "3"], finish=None), hang=True)).get_async_generator("all"), max_rate=20
+    )
+    for reader in (frames, held):
+        await anext(reader)
+        await anext(reader)
+        with pytest.raises(_Secret):
+            await reader.athrow(_Secret())
+    now = to_frames(wrap(Stream(chat(['{"a": "1', "2"]))).get_generator("all"))
+    next(now)
+    with pytest.raises(_Secret):
+        now.throw(_Secret())
+
+
 @pytest.mark.parametrize("max_rate", [None, 5.0])
 async def test_leaving_closes_the_reader(max_rate: float | None) -> None:
     source = AsyncStream(chat(['{"a": "1', "2"], finish=None), hang=True)
