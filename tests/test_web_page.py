@@ -36,7 +36,9 @@ window.frames = [];      // milliseconds between frames of the screen
 window.growing = {};     // path -> lengths of its text while it grew
 addEventListener("DOMContentLoaded", () => {
   new MutationObserver((changes) => {
-    for (const { target } of changes) if (target.matches(".slot")) seen.push([target.dataset.path, target.dataset.state]);
+    for (const { target } of changes) {
+      if (target.matches(".slot")) seen.push([target.dataset.path, target.dataset.state]);
+    }
   }).observe(document.getElementById("card"), { subtree: true, attributeFilter: ["data-state"] });
   new MutationObserver(() => {
     for (const slot of document.querySelectorAll('.slot[data-state="growing"]')) {
@@ -216,7 +218,9 @@ def test_a_cut_stream_shows_as_cut(browser: Browser, server: Served) -> None:
         until(page, "document.getElementById('card').dataset.state === 'cut'")
         assert page.inner_text("#pill") == "cut off"
         states: dict[str, str] = page.evaluate(
-            "Object.fromEntries([...document.querySelectorAll('.slot')].map((one) => [one.dataset.path, one.dataset.state]))"
+            """Object.fromEntries([...document.querySelectorAll(".slot")].map(
+                ({ dataset }) => [dataset.path, dataset.state]
+            ))"""
         )
         assert states["status_summary"] == "done"
         assert states["next_steps"] == "cut"
@@ -529,11 +533,13 @@ def test_the_live_region_does_not_shout(browser: Browser, server: Served) -> Non
         assert "Status summary" in " ".join(said)
         assert "done." in " ".join(said)
         live = page.evaluate(
-            "[...document.querySelectorAll('[aria-live], [role=alert], [role=status], [role=log]')].map((one) => one.id)"
+            "[...document.querySelectorAll('[aria-live], [role=alert], [role=status], [role=log]')].map(({ id }) => id)"
         )
         assert sorted(live) == ["announcer", "problem"]
         unnamed = page.evaluate(
-            "[...document.querySelectorAll('.mark:not([data-state=waiting])')].filter((mark) => !mark.textContent).length"
+            """[...document.querySelectorAll(".mark:not([data-state=waiting])")].filter(
+                (mark) => !mark.textContent
+            ).length"""
         )
         assert unnamed == 0
         assert (
