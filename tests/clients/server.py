@@ -15,7 +15,7 @@ from typing import Any
 
 # Sizes of the pieces that go out, round and round: they part characters of several bytes, line ends, names, frames.
 SPLITS = (1, 2, 1, 3, 7, 1, 31, 2, 5, 127, 1, 13, 511)
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds that a server waits for a client to hang up."""
 
 TICK = 0.02
