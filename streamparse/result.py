@@ -567,21 +567,39 @@ def split_choices(source: Any, count: int, **options: Any) -> list[StreamResult[
     for name in ("choice", "max_retries"):
         if options.get(name):
             raise UsageError(f"split_choices() takes no {name}=")
-    shared = _Shared(wrap(source, adapter=_Passed, reasoning=None, idle_timeout=options.pop("idle_timeout", None)))
+    run = wrap(source, adapter=_Passed, reasoning=None, idle_timeout=options.pop("idle_timeout", None))
+    shared = _Shared(run, count)
     return [wrap(shared, choice=choice, **options) for choice in range(count)]
 
 
 class _Shared:
-    """The chunks of one run, for several others."""
+    """The chunks of one run, for `count` others; it ends when each of them has closed it."""
 
-    def __init__(self, result: StreamResult[Any]) -> None:
+    def __init__(self, result: StreamResult[Any], count: int) -> None:
         self._result = result
+        self._readers = count
+        self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[Any]:
         return self._result.get_generator("original")
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._result.get_async_generator("original")
+
+    def close(self) -> None:
+        """One of the others has ended."""
+        if self._is_last():
+            self._result.close()
+
+    async def aclose(self) -> None:
+        """The same, on an event loop."""
+        if self._is_last():
+            await self._result.aclose()
+
+    def _is_last(self) -> bool:
+        with self._lock:
+            self._readers -= 1
+            return self._readers == 0
 
 
 class _Passed(Adapter):

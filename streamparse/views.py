@@ -191,18 +191,25 @@ class _Partials:
     def __init__(self, output: Output, every: float) -> None:
         from .schema import PartialBuilder
 
+        # It follows the events that the parser gave, on which the checks are noted: no field is checked again.
         self._builder: PartialBuilder[Any] = PartialBuilder(output)
+        self._feed = self._builder.tree.feed
         self._every = every
         self._due = 0.0
         self._changed = False
 
     def __call__(self, step: Step) -> Iterable[Any]:
-        for event in _content(step):
-            self._builder.feed(event)
-            self._changed = True
-        if not self._changed or (self._every and time.monotonic() < self._due and step.chunk is not END):
+        for name, event in step.messages:
+            if name == "instant" and event.source == "content":
+                self._feed(event)
+                self._changed = True
+        if not self._changed:
             return ()
+        if self._every:
+            now = time.monotonic()
+            if now < self._due and step.chunk is not END:
+                return ()
+            self._due = now + self._every
         self._changed = False
-        self._due = time.monotonic() + self._every
         shown = self._builder.snapshot()
         return () if shown is None else (shown,)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.bodies import Body, as_object, differences, events, load, merged, response
 
-from streamparse import adapters, captures
+from streamparse import StreamParseError, adapters, captures, wrap
 from streamparse.adapters import Adapter, AdapterProtocol, detect, named, names, recognises, register
 from streamparse.adapters.base import plain
 from streamparse.adapters.gemini_args import ArgumentWriter, json_path
@@ -31,7 +33,7 @@ from streamparse.provider import (
     ToolResult,
     UsageUpdate,
 )
-from streamparse.response import ResponseBuilder
+from streamparse.response import Response, ResponseBuilder
 
 BODIES = load()
 SHARED = Path(__file__).parents[2] / "shared" / "captures"
@@ -81,6 +83,27 @@ def test_an_adapter_does_not_change_what_it_reads(body: Body) -> None:
     before = copy.deepcopy(chunks)
     events(chunks)
     assert chunks == before
+
+
+@pytest.mark.parametrize("body", BODIES, ids=by_name)
+def test_what_ended_the_answer_is_kept_as_plain_data(body: Body) -> None:
+    """The provider's final object where it has one, elsewhere the chunk with the finish reason."""
+    chunks = body.chunks()
+    live, objects = wrap(chunks), wrap([as_object(chunk) for chunk in chunks])
+    for result in (live, objects) if body.expect["adapter"] not in ("bedrock", "text") else (live,):
+        with contextlib.suppress(StreamParseError):
+            result.get_response()
+        found = result.response
+        assert found is not None
+        assert Response.model_validate_json(found.model_dump_json()).raw == found.raw
+        if found.raw_finish_reason is None:
+            continue
+        assert found.raw_finish_reason in json.dumps(found.raw)
+        if result is live and body.expect["adapter"] in ("openai-responses", "gemini-interactions"):
+            assert found.raw in [chunk.get("response") or chunk.get("interaction") for chunk in chunks]
+        elif result is live and found.raw not in chunks:
+            assert body.expect["adapter"] == "bedrock"  # what an invoke stream holds is in bytes
+            assert isinstance(found.raw, dict)
 
 
 @pytest.mark.parametrize("body", [body for body in BODIES if body.expect["end_state"] == "complete"], ids=by_name)

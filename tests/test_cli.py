@@ -427,9 +427,18 @@ def read_until(process: subprocess.Popen[bytes], enough: Callable[[bytes], bool]
     return got
 
 
+def heed_ctrl_c() -> None:
+    """A shell starts what runs in its background with SIGINT ignored, and programs pass that on to those they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_ctrl_c,
     )
 
 
@@ -548,7 +557,13 @@ def on_a_terminal(
         if name not in environment:
             variables.pop(name, None)
     process = subprocess.Popen(
-        [*COMMAND, *arguments], stdin=follower, stdout=follower, stderr=follower, env=variables, start_new_session=True
+        [*COMMAND, *arguments],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=variables,
+        start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     )
     os.close(follower)
     got = b""

@@ -1185,6 +1185,21 @@ def test_split_choices_reads_the_source_once() -> None:
         split_choices(stream, 2, choice=1)
 
 
+@pytest.mark.parametrize("read", [0, 1])
+def test_split_choices_close_the_source_with_the_last_of_them(read: int) -> None:
+    stream = Stream([{"choices": [{"index": index, "delta": {"content": "a"}}]} for index in (0, 1)])
+    first, second = split_choices(stream, 2)
+    if read:
+        reader = first.get_generator("delta")
+        assert next(reader) == "a"
+        reader.close()
+    first.close()
+    assert not stream.closed
+    second.close()
+    assert stream.closed
+    assert (first.get_response().end_state, second.get_response().end_state) == ("cancelled", "cancelled")
+
+
 def test_the_public_names_are_there() -> None:
     assert streamparse.wrap is wrap
     assert issubclass(ProviderError, StreamParseError)

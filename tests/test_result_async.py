@@ -570,6 +570,19 @@ async def test_split_choices() -> None:
     assert stream.read == 3
 
 
+async def test_split_choices_close_the_source_with_the_last_of_them() -> None:
+    stream = AsyncStream([{"choices": [{"index": 0, "delta": {"content": "a"}}]}], hang=True)
+    first, second = split_choices(stream, 2)
+    async for piece in first.get_async_generator("delta"):
+        assert piece == "a"
+        break
+    await first.aclose()
+    assert not stream.closed
+    await second.aclose()
+    assert stream.closed
+    assert (await first.async_get_response()).end_state == "cancelled"
+
+
 # ---- cancelling
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.breaking import Breaking
 from support.outside import CLIENT, SCRIPTS, node
 
 import streamparse
@@ -199,32 +200,6 @@ def test_merged_deltas_and_starts_give_the_same(folder: Folder) -> None:
 
 
 # ---- over real sockets
-
-
-class Breaking:
-    """An ASGI app round another one that breaks each answer off after so many bytes, the next sizes in turn."""
-
-    def __init__(self, app: Any, sizes: list[int]) -> None:
-        self._app = app
-        self._sizes = iter(sizes)
-        self.asked: list[str | None] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        headers = dict(scope["headers"])
-        self.asked.append(headers.get(b"last-event-id", b"").decode() or None)
-        left = next(self._sizes, 1 << 40)
-
-        async def send_some(message: Any) -> None:
-            nonlocal left
-            body: bytes = message.get("body", b"")
-            if message["type"] != "http.response.body" or len(body) <= left:
-                left -= len(body)
-                await send(message)
-                return
-            await send({**message, "body": body[:left], "more_body": True})
-            raise ConnectionAbortedError  # the server closes the socket in the middle of the answer
-
-        await self._app(scope, receive, send_some)
 
 
 VALUE = {"title": "Rain in Späin 🌧", "tips": [{"text": f"Tip {n}. " * 20} for n in range(30)], "score": 0.9, "x": None}

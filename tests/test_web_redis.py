@@ -6,14 +6,12 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -25,6 +23,7 @@ pytest.importorskip("redis", reason="needs the extra `redis`")
 pytest.importorskip("uvicorn", reason="needs the extra `web`")
 
 from redis.asyncio import Redis
+from support.redis_server import PATIENCE, SERVER, free_port, redis_server, wait_for
 from support.web import Frame as Got
 from support.web import Page, frames_in, lines_of, page_of, reading
 
@@ -33,41 +32,15 @@ from streamparse import UsageError
 from streamparse.web import EventStream, LogLost, LogUnavailable, RedisLog
 from streamparse.wire import Frame, to_frames
 
-SERVER = shutil.which("redis-server")
 pytestmark = pytest.mark.skipif(SERVER is None, reason="no redis-server on this machine (Debian: redis-server)")
 
 WORKER = Path(__file__).parent / "support" / "web_worker.py"
-PATIENCE = 60.0
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for(port: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), 1)):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing listens on {port}")
 
 
 @pytest.fixture(scope="module")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    assert SERVER is not None
-    port = free_port()
-    folder = tmp_path_factory.mktemp("redis")
-    args = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
-    process = subprocess.Popen([SERVER, *args], stdout=subprocess.DEVNULL)
-    try:
-        wait_for(port)
+    with redis_server(tmp_path_factory.mktemp("redis")) as port:
         yield port
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture(params=[2, 3], ids=["RESP2", "RESP3"])

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
+from support import splits, texts
 from support.chats import ARGUMENTS, RUNS, TEXT, chunk, content, end, retried
-from support.node import need_node, run_node, version
+from support.node import MANY_AT_ONCE, as_doubles, need_node, read_bodies, version
 from support.streams import AsyncStream, Stream
 
 from streamparse import ToolCall, wrap
@@ -19,11 +22,12 @@ from streamparse.values import same_value
 from streamparse.wire import AI_SDK_HEADERS, AISDKEncoder, Replica, to_ai_sdk, to_frames
 
 PACKAGES = ["ai", "ai-v5"]
+growths = st.sampled_from(["doubling", "append", "replace"])
 
 
 def read(package: str, items: Iterable[Any], **options: Any) -> Any:
     """What the package's reader makes of it, without a fault."""
-    told = run_node("read_ai_sdk.mjs", package, stdin="".join(to_ai_sdk(items, **options)))
+    (told,) = read_bodies("read_ai_sdk.mjs", ["".join(to_ai_sdk(items, **options))], package)
     assert told["faults"] == []
     return told
 
@@ -112,6 +116,22 @@ def test_every_run_is_read(package: str, name: str) -> None:
     assert message["metadata"]["incomplete"] == response.incomplete
     if response.usage is not None:
         assert message["metadata"]["usage"]["total_tokens"] == response.usage.total_tokens
+
+
+@settings(MANY_AT_ONCE)
+@given(cases=st.lists(st.tuples(texts.any_texts, splits.cuts()), min_size=15, max_size=25), strings=growths)
+def test_whatever_a_model_writes_is_read(cases: list[tuple[str, list[float]]], strings: Any) -> None:
+    results = [wrap(splits.chop(text, places)) for text, places in cases]
+    bodies = ["".join(to_ai_sdk(result.get_generator("all"), strings=strings)) for result in results]
+    for result, told in zip(results, read_bodies("read_ai_sdk.mjs", bodies, "ai"), strict=True):
+        response = result.response
+        assert response is not None
+        assert told["faults"] == []
+        assert len(told["errors"]) == (result.error is not None)
+        assert texts_of(told["message"], "text") == response.text
+        assert texts_of(told["message"], "reasoning") == (response.reasoning or "")
+        if result.error is None:  # a fault in the text cuts nothing: no event tells of containers that hold nothing yet
+            assert same_value(as_doubles(document_of(fields_of(told["message"]))), as_doubles(response.data))
 
 
 @pytest.mark.parametrize("strings", ["doubling", "append", "replace"])

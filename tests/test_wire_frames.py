@@ -35,6 +35,7 @@ from streamparse.values import same_value
 from streamparse.wire import (
     AISDKEncoder,
     Coalescer,
+    EventDecoder,
     Frame,
     FrameEncoder,
     Replica,
@@ -197,7 +198,7 @@ def test_line_ends_of_all_kinds_and_comments() -> None:
     body += "id:3\ndata:[]\n\nid: 4\ndata: 1"
     wanted = [Frame(1, "field", {"a": 1}), Frame(1, "message", 7), Frame(3, "message", [])]
     assert list(from_sse(body)) == wanted
-    assert list(from_sse(body.encode()[i : i + 1] for i in range(len(body)))) == wanted
+    assert list(from_sse(body.encode()[i : i + 1] for i in range(len(body.encode())))) == wanted
     assert list(from_ndjson('{"id":1,"event":"a","data":1}\n\r\n{"id":2,"event":"b","data":2}')) == [
         Frame(1, "a", 1),
         Frame(2, "b", 2),
@@ -216,6 +217,21 @@ def test_dropped_connection_goes_on_after_the_last_id() -> None:
             replica.feed(frame)
         assert replica.data == {"a": "some text", "b": [1, 2, {"c": "more"}]}
         assert replica.end is not None
+
+
+def test_a_snapshot_replaces_what_was_held() -> None:
+    frames = list(to_frames(wrap(iter(["<think>so</think>", '{"a": "some', ' text", "b": [1]}'])).get_generator("all")))
+    whole = [frame._replace(id=0) for frame in frames[:-1]]
+    for seen in (0, 3, len(frames) - 2):
+        replica, decoder = replay(frames[:seen]), EventDecoder()
+        events = [event for frame in frames[:seen] for event in decoder.feed(frame)]
+        for frame in [Frame(0, "snapshot", {}), *whole, frames[-1]]:
+            replica.feed(frame)
+            events += decoder.feed(frame)
+        assert replica.data == {"a": "some text", "b": [1]}
+        assert "".join(replica.reasoning) == "so"
+        assert replica.last_id == len(frames)
+        assert joined(merge(events)) == joined(merge(from_frames(frames)))
 
 
 # ---- of a result
@@ -362,7 +378,7 @@ def test_one_error_is_told_once_and_a_wrong_call_is_raised() -> None:
 
 
 def test_a_retry_takes_the_fields_back() -> None:
-    attempts = [['{"a": "wrong', '"}'], ['{"a": "right"}']]
+    attempts = [["<think>first</think>", '{"a": "wrong', '"}'], ['<think>second</think>{"a": "right"}']]
 
     def source(errors: list[BaseException]) -> list[str]:
         return attempts[len(errors)]
@@ -373,6 +389,7 @@ def test_a_retry_takes_the_fields_back() -> None:
     replica = replay(frames)
     assert replica.data == {"a": "right"}
     assert replica.error is None
+    assert "".join(replica.reasoning) == "second"
     assert frames[-1].data["complete"] is True
 
 
@@ -604,6 +621,24 @@ async def test_held_pieces_do_not_wait_for_the_next_item() -> None:
     rest = [frame async for frame in frames]
     assert replay([Frame(index + 1, f.event, f.data) for index, f in enumerate(rest)]).data == {"a": "4"}
     assert [frame.id for frame in rest] == list(range(3, 3 + len(rest)))
+
+
+async def test_an_error_of_the_consumer_is_not_one_of_the_stream() -> None:
+    frames = to_frames(
+        wrap(AsyncStream(chat(['{"a": "1', "2", "3"], finish=None), hang=True)).get_async_generator("all")
+    )
+    held = to_frames(
+        wrap(AsyncStream(chat(['{"a": "1', "2", "3"], finish=None), hang=True)).get_async_generator("all"), max_rate=20
+    )
+    for reader in (frames, held):
+        await anext(reader)
+        await anext(reader)
+        with pytest.raises(_Secret):
+            await reader.athrow(_Secret())
+    now = to_frames(wrap(Stream(chat(['{"a": "1', "2"]))).get_generator("all"))
+    next(now)
+    with pytest.raises(_Secret):
+        now.throw(_Secret())
 
 
 @pytest.mark.parametrize("max_rate", [None, 5.0])

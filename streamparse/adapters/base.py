@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, TypeGuard, cast
 
-from ..provider import Error, ProviderEvent, Session, ToolCallDelta, UsageUpdate
+from ..provider import Error, Finish, ProviderEvent, Session, ToolCallDelta, UsageUpdate
 
 Mapped = Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
 Events = list[ProviderEvent]
@@ -170,7 +170,9 @@ def _dump(value: Any) -> dict[str, Any] | None:
         method: Any = getattr(value, name, None)
         if callable(method):
             try:
-                dumped: Any = method()
+                # SDKs put values into their models that pydantic would warn of.
+                quiet = name == "model_dump" and hasattr(value, "__pydantic_fields_set__")
+                dumped: Any = method(warnings=False) if quiet else method()
             except Exception:  # noqa: BLE001  # foreign code; what cannot be dumped is shown
                 return None
             if is_dict(dumped):
@@ -242,10 +244,13 @@ class Adapter(ABC):
         """Append the events of `chunk` to `out`."""
 
     def feed(self, chunk: Any) -> Events:
-        """The events of one chunk, in order. After a terminal event: none."""
+        """The events of one chunk, in order. After a terminal event: none. A `Finish` keeps what it was made of."""
         out: Events = []
         if not self.ended:
             self.read(chunk, out)
+        for position, event in enumerate(out):
+            if isinstance(event, Finish) and event.raw is None:
+                out[position] = dataclasses.replace(event, raw=plain(chunk))
         return out
 
     def close(self) -> Events:

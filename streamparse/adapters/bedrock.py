@@ -195,7 +195,7 @@ class BedrockAdapter(Adapter):
             out.append(update)
         reason = word(holder, "completionReason", "stop_reason")
         if reason is not None:
-            out.append(Finish(reason=reason, mapped=FINISH.get(reason, "other")))
+            out.append(Finish(reason=reason, mapped=FINISH.get(reason, "other"), raw=plain(inner)))
         elif not piece and not any(name in inner for name in ("outputText", "generation", "outputs")):
             out.append(Raw(name="chunk", payload=plain(inner)))
 

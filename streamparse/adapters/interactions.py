@@ -93,6 +93,7 @@ class InteractionsAdapter(Adapter):
                 mapped=FINISH.get(status, "other"),
                 paused=status == PAUSED,
                 unfinished=status in UNFINISHED,
+                raw=plain(interaction),
             )
         )
         error = get(interaction, "error")

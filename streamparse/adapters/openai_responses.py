@@ -254,7 +254,9 @@ class OpenAIResponsesAdapter(Adapter):
         cause = word(get(response, "incomplete_details"), "reason")
         mapped = INCOMPLETE.get(cause or "", "other") if status == "incomplete" else STATUS.get(status, "other")
         about = {"incomplete_reason": cause} if cause else None
-        out.append(Finish(reason=status, mapped=mapped, unfinished=status == "incomplete", metadata=about))
+        out.append(
+            Finish(reason=status, mapped=mapped, unfinished=status == "incomplete", metadata=about, raw=plain(response))
+        )
         if status == "failed":
             self.fail(out, get(response, "error") or "the response failed")
 

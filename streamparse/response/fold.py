@@ -159,6 +159,7 @@ class ResponseBuilder:
         self.request_id: str | None = None
         self.session_id: str | None = None
         self.model: str | None = None
+        self.raw: Any = None
         self.metadata: dict[str, Any] = {}
         self._usage: dict[str, Any] | None = None
         self._messages: list[list[str]] = [[]]
@@ -192,6 +193,7 @@ class ResponseBuilder:
             self.appended = event.text
         elif isinstance(event, Finish):
             self.finish = event
+            self.raw = self.raw if event.raw is None else event.raw
             self.metadata.update(event.metadata or {})
         elif isinstance(event, Session):
             self._add_session(event)
@@ -199,6 +201,7 @@ class ResponseBuilder:
             self.metadata.setdefault("tool_results", []).append(event.to_dict())
         elif isinstance(event, Result | Error):
             self.terminal = event
+            self.raw = self.raw if event.raw is None else event.raw
         return None
 
     def _add_text(self, event: TextDelta) -> None:
@@ -317,7 +320,7 @@ class ResponseBuilder:
 
         `text` and `reasoning` replace what the events added up to (where reasoning was split out of the text).
         `document_complete` says whether the document in the text is whole; None: there is none, which leaves nothing
-        incomplete. `cancelled`: the caller stopped.
+        incomplete. `cancelled`: the caller stopped. `raw` replaces what the last `Finish` was made of.
         """
         terminal = self.terminal
         all_text = self.text if text is None else text
@@ -368,7 +371,7 @@ class ResponseBuilder:
             events=list(self.log.events),
             event_coverage=self.log.coverage(),
             terminal=terminal,
-            raw=raw,
+            raw=self.raw if raw is None else raw,
             metadata=extra,
         )
 

@@ -213,7 +213,9 @@ class Response(_Data):
     terminal: EventField | None = None
     """The terminal event, kept even where `events` was cut before it."""
     raw: Tree = None
-    """The provider's own final object as plain data, where there is one."""
+    """What ended the answer in the provider's own form, as plain data: its final object, or the chunk with the finish
+    reason. None where the stream ended without one.
+    """
     metadata: Fields = Field(default_factory=dict)
     """What has no field: `error`, `provider_tool_calls`, `tool_results`, what the caller adds."""
 

@@ -207,7 +207,7 @@ class Container(Node):
             items = list(self.values)
             if inner is not HIDDEN:
                 items.append(inner)
-            return wrap_roots(self.shape, items)
+            return wrap_roots(self.shape, items) if self.shape.roots else items
         values: dict[Any, Any] = self.values
         if inner is not HIDDEN:
             values = {**values, part: inner}
@@ -222,7 +222,7 @@ class Container(Node):
         if self.defaults is None:
             self.defaults = {}
         shown = present(shape, values, self.defaults, part if inner is HIDDEN else None)
-        return shown if shown is HIDDEN else wrap_roots(self.shape, shown)
+        return wrap_roots(self.shape, shown) if self.shape.roots and shown is not HIDDEN else shown
 
     def relink(self, shape: Shape | None) -> None:
         """As for a node; a discriminator that was read counts again."""

@@ -137,24 +137,29 @@ def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any], grow
     if shape.members is None:
         return dict(values)
     members = shape.members.get()
-    if any(_value(prop, values) is HIDDEN for prop in members.must):
+    if members.must and any(not any(key in values for key in prop.keys) for prop in members.must):
         return HIDDEN
     if members.model is None:
         return {_name(members.by_key.get(key), key): value for key, value in values.items()}
+    if members.partial is None:
+        members.partial = partial_class(members.model)
     shown: dict[str, Any] = {}
     given: set[str] = set()
     for prop in members.fields:
-        value = _value(prop, values)
-        if value is HIDDEN and growing is not None and growing in prop.keys:
-            value = None
-        elif value is HIDDEN:
-            if prop.name not in defaults:
-                defaults[prop.name] = _make(prop.default)
-            value = defaults[prop.name]
+        name = prop.name
+        for key in prop.keys:
+            if key in values:
+                shown[name] = values[key]
+                given.add(name)
+                break
         else:
-            given.add(prop.name)
-        shown[prop.name] = value
-    return _instance(partial_class(members.model), shown, given)
+            if growing is not None and growing in prop.keys:
+                shown[name] = None
+                continue
+            if name not in defaults:
+                defaults[name] = _make(prop.default)
+            shown[name] = defaults[name]
+    return _instance(members.partial, shown, given)
 
 
 def wrap_roots(shape: Shape, value: Any) -> Any:
@@ -166,13 +171,6 @@ def wrap_roots(shape: Shape, value: Any) -> Any:
 
 def _name(prop: Property | None, key: str) -> str:
     return key if prop is None else prop.name
-
-
-def _value(prop: Property, values: dict[str, Any]) -> Any:
-    for key in prop.keys:
-        if key in values:
-            return values[key]
-    return HIDDEN
 
 
 def _make(default: Default) -> Any:

@@ -123,6 +123,8 @@ class Members:
     by_key: Mapping[str, Property] = field(default_factory=dict[str, Property])
     must: tuple[Property, ...] = ()
     needs_context: bool = False
+    partial: Any = None
+    """The class of the instances with holes, once one was made."""
 
     def __post_init__(self) -> None:
         self.by_key = {key: prop for prop in reversed(self.fields) for key in prop.keys}

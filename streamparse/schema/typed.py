@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SchemaError
-from ..fields import KEY, KIND, Field
+from ..fields import KEY, KIND, Field, path_of
 from ..paths import Part, Parts, format_path
 from .nodes import Container, Node
 from .partial import HIDDEN, present, wrap_roots
@@ -116,34 +116,40 @@ class TypedTree:
         self.valid = False
         """True once the root is closed and everything fitted."""
         self._reported: set[Parts] = set()
-        self._path: str | None = None
+        self._last: Field | None = None  # the field of the open leaf, where it came by `feed`
         self._defaults: dict[str, Any] = {}
 
     def feed(self, event: StreamingData) -> None:
         """Take one event."""
         kind = event.event_type
+        field = field_of(event)
+        leaf = self.leaf
         if kind == "delta":
-            leaf = self.leaf
-            path = event.path
-            if leaf is None or path != self._path:
-                leaf = self.reach(event.parts, event.kind)
-                self._path = path
+            if leaf is None or not self._is_last(field, event):
+                leaf = self.reach(event.parts, field[KIND])
+                self._last = field
             if leaf.kind == "string":
                 leaf.pieces.append(cast("str", event.delta))
         elif kind == "done":
-            parts = event.parts
-            if event.kind in CONTAINERS:
-                node = self.reach(parts, event.kind) if len(self.chain) <= len(parts) else self.chain[-1]
+            if field[KIND] not in CONTAINERS:
+                node = (
+                    leaf if leaf is not None and self._is_last(field, event) else self.reach(event.parts, field[KIND])
+                )
             else:
-                leaf = self.leaf
-                node = leaf if leaf is not None and event.path == self._path else self.reach(parts, event.kind)
-            node.field = field_of(event)
+                parts = event.parts
+                node = self.reach(parts, field[KIND]) if len(self.chain) <= len(parts) else self.chain[-1]
+            node.field = field
             self.close(node, event.value)
         elif kind == "start":
-            self.reach(event.parts, event.kind)
-            self._path = event.path
+            self.reach(event.parts, field[KIND])
+            self._last = field
         elif kind == "reset":
             self.reset(event.parts)
+
+    def _is_last(self, field: Field, event: StreamingData) -> bool:
+        """Whether the open leaf is the one of this event."""
+        # Events that come over a wire have a field each.
+        return field is self._last or (self._last is not None and path_of(self._last) == event.path)
 
     def reach(self, parts: Parts, kind: Kind) -> Node:
         """A value begins at `parts`. Containers round it that were not announced are opened too."""
@@ -202,7 +208,7 @@ class TypedTree:
     def close(self, node: Node, value: Any) -> None:
         """An open value (the leaf, else the innermost container) is final."""
         self.leaf = None
-        self._path = None
+        self._last = None
         parent = node.parent
         if isinstance(node, Container):
             self.chain.pop()
@@ -390,7 +396,7 @@ class TypedTree:
     def reset(self, parts: Parts) -> None:
         """Forget the value at `parts` and all below it."""
         self.leaf = None
-        self._path = None
+        self._last = None
         self._reported = {place for place in self._reported if place[: len(parts)] != parts}
         if not parts:
             self.chain = []
@@ -434,7 +440,10 @@ class TypedTree:
         return shown
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "shape"}
+        state = {name: value for name, value in self.__dict__.items() if name != "shape"}
+        if self._last is not None:  # a field holds all those round it, and may be deep: its path will do
+            state["_last"] = [None, "", self._last[KIND], None, path_of(self._last), None, None]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -21,6 +21,7 @@ class LineDecoder:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._parts: list[str] = []  # of the line that has not ended
         self._after_cr = False
+        self._at_start = True
 
     @property
     def rest(self) -> str:
@@ -30,6 +31,8 @@ class LineDecoder:
     def lines(self, piece: str | bytes) -> list[str]:
         """The lines that end in `piece`."""
         text = piece if isinstance(piece, str) else self._utf8.decode(piece)
+        if self._at_start and text:
+            text, self._at_start = text.removeprefix("\ufeff"), False
         if self._after_cr and text:
             # The CR ended a line at once, so that its event does not wait; an LF that follows belongs to it.
             text = text.removeprefix("\n")

@@ -84,22 +84,20 @@ async def _drive_async(codec: Codec[T], items: AsyncIterable[Any]) -> AsyncGener
     reading: asyncio.Task[Any] | None = None
     try:
         while True:
+            if codec.due is not None and _on_asyncio():  # what is held must not wait for the next item
+                reading = asyncio.ensure_future(_next(iterator))
+                while not reading.done():
+                    await asyncio.wait({reading}, timeout=_time_left(codec))
+                    for piece in codec.tick(time.monotonic()):
+                        yield piece
             try:
-                if codec.due is None or not _on_asyncio():
-                    item = await anext(iterator, END)
-                else:  # pieces are held: they must not wait for the next item
-                    reading = asyncio.ensure_future(_next(iterator))
-                    while not reading.done():
-                        await asyncio.wait({reading}, timeout=_time_left(codec))
-                        for piece in codec.tick(time.monotonic()):
-                            yield piece
-                    item = await reading
-                    reading = None
+                item = await (_next(iterator) if reading is None else reading)
             except Exception as error:
                 if not codec.takes(error):
                     raise
                 failure = error
                 break
+            reading = None
             if item is END:
                 break
             for piece in codec.feed(item):

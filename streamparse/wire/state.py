@@ -248,20 +248,26 @@ class Document:
 class Replica:
     """What a client holds after some frames: of each source a document, and all else that was told.
 
-    Frames that come again (a client that came back got more than it asked for) are dropped by their number.
+    Frames that come again (a client that came back got more than it asked for) are dropped by their number. A server
+    that no longer keeps the frames that were asked for sends a `snapshot`, which says that all is to be forgotten, and
+    what those frames add up to, under the number 0 but for the last.
     """
 
     def __init__(self) -> None:
         self.last_id = 0
         self.documents: dict[str, Document] = {"content": Document()}
+        self.status: dict[str, Any] | None = None
+        self.error: dict[str, Any] | None = None
+        self.end: dict[str, Any] | None = None
+        self._forget_attempt()
+
+    def _forget_attempt(self) -> None:
+        """What one attempt of a run told beside its fields, which are taken back by resets of their own."""
         self.reasoning: list[str] = []
         self.tool_calls: list[dict[str, Any]] = []
         self.invalid: list[dict[str, Any]] = []
         self.diagnostics: list[dict[str, Any]] = []
         self.meta: dict[str, Any] | None = None
-        self.status: dict[str, Any] | None = None
-        self.error: dict[str, Any] | None = None
-        self.end: dict[str, Any] | None = None
 
     @property
     def data(self) -> Any:
@@ -270,10 +276,14 @@ class Replica:
 
     def feed(self, frame: Frame) -> None:
         """Take in one frame."""
-        if frame.id <= self.last_id:
+        if frame.id and frame.id <= self.last_id:
             return
-        self.last_id = frame.id
+        self.last_id = frame.id or self.last_id
         event, data = frame.event, frame.data
+        if event == "snapshot":
+            self.documents, self.status, self.error = {"content": Document()}, None, None
+        if event == "snapshot" or (event == "status" and data.get("state") == "retrying"):
+            self._forget_attempt()
         if event == "field":
             self.documents.setdefault(data.get("source", "content"), Document()).feed(data)
         elif event == "reasoning_delta":
@@ -303,7 +313,12 @@ class EventDecoder:
         self._key: Any = None
 
     def feed(self, frame: Frame) -> list[StreamingData]:
-        """The event of a `field` frame; none of another."""
+        """The event of a `field` frame, and a reset of every root for a `snapshot`; none of another frame."""
+        if frame.event == "snapshot":
+            return [
+                self._event({"type": "reset", "parts": [], "kind": "object", "source": source})
+                for source in self._trees
+            ]
         return [self._event(frame.data)] if frame.event == "field" else []
 
     def _event(self, data: dict[str, Any]) -> StreamingData:

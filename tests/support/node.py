@@ -8,18 +8,25 @@ They need `node`, and the packages of tests/node/package.json: `npm install --no
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import Phase, settings
 
+MANY_AT_ONCE = settings(
+    # Each example is a process that reads many streams. To shrink one would take minutes.
+    max_examples=max(2, settings().max_examples // 20),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
 FOLDER = Path(__file__).resolve().parent.parent / "node"
 
 
@@ -56,24 +63,38 @@ def need_node() -> None:
         pytest.skip(missing)
 
 
-def run_node(program: str, *arguments: str, stdin: str) -> Any:
-    """What a program of tests/node makes of `stdin`, which is its only input: the JSON that it writes."""
+def read_bodies(program: str, bodies: Sequence[str], *arguments: str) -> list[Any]:
+    """What a program of tests/node makes of each body, in one process."""
     need_node()
-    with _placed(program) as path:
-        done = subprocess.run(
-            ["node", str(path), *arguments], input=stdin.encode(), capture_output=True, timeout=60, check=False
-        )
+    with _placed() as folder:
+        command = ["node", str(folder / program), *arguments]
+        stdin = json.dumps(bodies).encode()
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+    results: list[Any] = json.loads(done.stdout)
+    assert len(results) == len(bodies)
+    return results
 
 
 @contextmanager
-def _placed(program: str) -> Iterator[Path]:
-    """The program where node finds its packages: beside `node_modules`, if need be in a folder of its own."""
+def _placed() -> Iterator[Path]:
+    """The folder of the programs, where node finds their packages: if need be a copy beside them."""
     if _modules().parent == FOLDER:
-        yield FOLDER / program
+        yield FOLDER
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "node_modules").symlink_to(_modules().resolve(), target_is_directory=True)
-        yield Path(shutil.copy(FOLDER / program, folder))
+        for program in FOLDER.glob("*.mjs"):
+            shutil.copy(program, folder)
+        yield folder
+
+
+def as_doubles(value: Any) -> Any:
+    """`value` with numbers as JavaScript has them: doubles; what is not finite is null in its JSON."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value) if abs(value) < 2**1023 else float("inf")
+        return number if math.isfinite(number) else None
+    if isinstance(value, dict):
+        return {key: as_doubles(item) for key, item in value.items()}
+    return [as_doubles(item) for item in value] if isinstance(value, list) else value

@@ -16,6 +16,10 @@ const BLOCK = 2000;
 const FRESH = 12;
 /** A value of more characters has a line of its own, and so has each item of a list with such a value. */
 const SHORT = 40;
+/** A container shows so many values, and as many more each time that it is asked: nobody reads thousands. */
+const SHOWN = 100;
+/** So many slots are shown in all. */
+const MOST = 2000;
 
 /** An element with a class and content: strings become text nodes. */
 export function element(name, className, ...content) {
@@ -119,6 +123,12 @@ class Mark {
 class Slot {
   #kind = null;
   #sink = null;
+  #more = null;
+  /** How many values this container shows at most, and shows now. */
+  limit = SHOWN;
+  shown = 0;
+  /** The fields that it does not show. */
+  hidden = [];
 
   constructor(name, path, inList) {
     this.mark = new Mark();
@@ -135,6 +145,9 @@ class Slot {
   /** Nothing of it has come. */
   clear() {
     this.#kind = null;
+    this.#more = null;
+    this.shown = 0;
+    this.hidden = [];
     this.element.classList.remove("long");
     this.body.replaceChildren(element("span", "placeholder"));
     this.#show("waiting");
@@ -178,13 +191,26 @@ class Slot {
   add(slot, kind) {
     if (kind === "object" || kind === "array") this.content.classList.replace("chips", "items");
     this.content.append(slot.element);
+    this.shown++;
+  }
+
+  /** Show that there are values which are not shown, and what shows more of them. */
+  offer(more) {
+    if (this.#more === null) {
+      this.#more = element("button", "more");
+      this.#more.type = "button";
+      this.#more.addEventListener("click", more);
+      (this.content.parentElement ?? this.body).append(this.#more);
+    }
+    this.#more.textContent = `Show more of ${this.hidden.length.toLocaleString("en")} values`;
+    this.#more.hidden = this.hidden.length === 0;
   }
 
   /** The value is whole. */
   finish(field) {
     if (field.kind === "null") this.content.textContent = "null";
     if (field.kind === "object" || field.kind === "array") {
-      if (!this.content.hasChildNodes()) this.body.replaceChildren(element("span", "empty", "none"));
+      if (!this.content.hasChildNodes() && this.hidden.length === 0) this.body.replaceChildren(element("span", "empty", "none"));
     } else if (this.#sink.length === 0 && field.kind === "string") {
       this.body.replaceChildren(element("span", "empty", "empty text"));
     }
@@ -197,7 +223,8 @@ class Slot {
 
 /**
  * All slots of one reply. `host` is where the answer goes, `calls` where the arguments of tool calls go. `form` names the
- * fields of the first level that are known before: `{name, keys}`, or is null.
+ * fields of the first level that are known before: `{name, keys}`, or is null. `fieldsOf(source)` gives all fields that
+ * have come so far; all that has happened to them must have been taken when it is called.
  */
 export class Card {
   #host;
@@ -206,8 +233,12 @@ export class Card {
   #list = null;
   #slots = new Map();
   #names = new Map();
+  #skipped = new WeakSet();
+  #most = MOST;
+  #fieldsOf;
 
-  constructor(host, calls, form) {
+  constructor(host, calls, form, fieldsOf) {
+    this.#fieldsOf = fieldsOf;
     this.#host = host;
     this.#calls = calls;
     this.#form = form;
@@ -231,6 +262,7 @@ export class Card {
       return;
     }
     const slot = this.#slot(field, source);
+    if (slot === null) return;
     if (delta !== undefined) slot.append(delta);
     if (type === "done" || type === "cut") slot.finish(field);
     if (type === "invalid") slot.explain(field.errors.at(-1) ?? "does not fit");
@@ -243,22 +275,48 @@ export class Card {
     return slot;
   }
 
+  /** The slot of a field; null where it is not shown. */
   #slot(field, source) {
+    if (this.#skipped.has(field)) return null;
     let slot = this.#slots.get(`${source}\n${field.path}`);
     if (slot === undefined) {
       slot = field.parent === null ? this.#root(field, source) : this.#inside(field, source);
     }
-    slot.open(field.kind);
+    slot?.open(field.kind);
     return slot;
   }
 
   #inside(field, source) {
     const holder = this.#slot(field.parent, source);
+    if (holder === null) return null;
+    if (holder.shown >= holder.limit || this.#slots.size >= this.#most) {
+      this.#skipped.add(field);
+      holder.hidden.push(field);
+      holder.offer(() => this.#showMore(holder, source));
+      return null;
+    }
     const part = field.parts.at(-1);
     const inList = typeof part === "number";
     const slot = this.#make(source, field.path, inList ? "" : label(part), inList);
     holder.add(slot, field.kind);
     return slot;
+  }
+
+  #showMore(holder, source) {
+    const fields = [...this.#fieldsOf(source)]; // first of all, for it may change what is hidden
+    const next = new Set(holder.hidden.splice(0, SHOWN));
+    for (const field of next) this.#skipped.delete(field);
+    holder.limit += SHOWN;
+    this.#most = this.#slots.size + MOST;
+    const shown = fields.filter((field) => isIn(field, next));
+    for (const field of shown) {
+      this.take(field, { type: "start", delta: field.text === "" ? undefined : field.text, source });
+    }
+    for (const field of shown.reverse()) {
+      if (field.errors.length > 0) this.take(field, { type: "invalid", source });
+      else if (field.state !== "growing") this.take(field, { type: field.state, source });
+    }
+    holder.offer();
   }
 
   #root(field, source) {
@@ -280,7 +338,14 @@ export class Card {
   #forget(field, source) {
     const key = `${source}\n${field.path}`;
     const slot = this.#slots.get(key);
-    if (slot === undefined) return;
+    if (slot === undefined) {
+      const holder = field.parent && this.#slots.get(`${source}\n${field.parent.path}`);
+      if (holder?.hidden.includes(field)) {
+        holder.hidden.splice(holder.hidden.indexOf(field), 1);
+        holder.offer();
+      }
+      return;
+    }
     if (source === "content" && slot.element.parentElement === this.#list && this.#form?.keys.includes(field.path)) {
       slot.clear();
       return;
@@ -289,4 +354,10 @@ export class Card {
     slot.element.remove();
     if (this.#list === null) slot.body.remove();
   }
+}
+
+/** Whether a field, or a container that it is in, is one of `fields`. */
+function isIn(field, fields) {
+  for (let at = field; at !== null; at = at.parent) if (fields.has(at)) return true;
+  return false;
 }

@@ -168,7 +168,10 @@ class Run {
     for (const id of ["problem", "note"]) $(id).hidden = true;
     $("reasoning").dataset.state = "waiting";
     $("card-title").textContent = form === null ? "Reply" : "Ticket triage";
-    this.#card = new Card($("document"), $("calls"), form);
+    this.#card = new Card($("document"), $("calls"), form, (source) => {
+      while (work.at < work.jobs.length) work.jobs[work.at++].run();
+      return (source === "content" ? this.reply.fields : this.reply.arguments(source).fields).values();
+    });
     this.#clearTexts();
     show("growing");
   }
@@ -456,3 +459,4 @@ for (const provider of sources.live) {
   option.textContent = `Live: ${provider.name}`;
   $("source").append(option);
 }
+document.body.dataset.ready = "true";
