@@ -475,13 +475,14 @@ class Machine:
         text = chunk
         state = self.state
         base = self.offset  # of text[0]
-        end = base + len(text)
+        n = len(text)
+        end = base + n
         if COMPILED:
-            plain = state <= KEY_STRING and plain_end(text, 0) == len(text)
-            calm = plain or is_calm(text)
+            plain = (state == STRING or state == KEY_STRING) and plain_end(text, 0) == n
+            calm = plain or is_calm(text)  # nothing in the text needs a look wherever it stands
         else:
             calm = text.isprintable() and "\\" not in text
-            plain = calm and state <= KEY_STRING and '"' not in text
+            plain = calm and '"' not in text
         if plain:
             # Most deltas are the middle of a string: all there is to know is that nothing special is in them.
             if state == STRING:
@@ -497,7 +498,7 @@ class Machine:
                     event._delta = text
                     event._value = len(pieces)
                     return [event]
-            elif end <= self.key_barrier:
+            elif state == KEY_STRING and end <= self.key_barrier:
                 self.offset = end
                 self.key_pieces.append(text)
                 if self.keep_data:
@@ -517,20 +518,22 @@ class Machine:
         pending = self.pending
         if pending >= 0:
             self.held.append(text)
-        if state == BUFFERED:
-            state = self.resume
-            text = self.buffer + text
-            end = base + len(text)
-            calm = False
-            self.buffer = ""
-        over = end > self.max_document
-        if over:
-            text = text[: max(self.max_document - base, 0)]
         half = ""
-        if not calm and not text.isascii() and _HALF.search(text) is not None:
-            # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may be in the next text.
-            text, half = join_halves(text, self.final)
-        n = len(text)
+        over = False
+        if not calm or end > self.max_document or state == BUFFERED:
+            calm = False
+            if state == BUFFERED:
+                state = self.resume
+                text = self.buffer + text
+                end = base + len(text)
+                self.buffer = ""
+            over = end > self.max_document
+            if over:
+                text = text[: max(self.max_document - base, 0)]
+            if not text.isascii() and _HALF.search(text) is not None:
+                # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may come next.
+                text, half = join_halves(text, self.final)
+            n = len(text)
         pos = 0
         lex = 0  # where the bare word begins in this text
         quote = -1  # the next double quote, as far as known: looked for once, not at every escape
@@ -667,7 +670,7 @@ class Machine:
                             pos += 1
                         state = VALUE
                         continue
-                elif state == VALUE or state == FIRST_VALUE:
+                elif state <= FIRST_VALUE:
                     if char == '"':
                         pos += 1
                         if pending >= 0:
@@ -708,7 +711,7 @@ class Machine:
                         if state == END and not self.solo:
                             break
                         continue
-                elif state == NEXT_KEY or state == FIRST_KEY:
+                elif state <= FIRST_KEY:
                     if char == '"':
                         pos += 1
                         self.gap = ""
@@ -843,7 +846,7 @@ class Machine:
                     state = COLON
                     continue
                 # What the states between values share.
-                if VALUE <= state <= END and char in " \t\n\r":
+                if state <= END and char in " \t\n\r":
                     first = pos
                     pos += 1
                     while pos < n and text[pos] in " \t\n\r":
@@ -880,6 +883,11 @@ class Machine:
             base, quote, n, calm = self.offset, -1, len(text), False
         if more and grown is not None:
             self.grow(grown, more)
+        if calm and pos == n and pending < 0 and state < END:
+            self.pending = -1
+            self.offset = end
+            self.state = state
+            return out
         if pending >= 0 and self.error is not None and (self.error.offset or 0) - pending > self.max_held:
             pending = -1  # the fault lies behind what may be held, so the quote was the end
             self.end_string(out)

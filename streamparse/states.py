@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 STRING: Final = 0
-KEY_STRING: Final = 1
-BARE: Final = 2
-# From VALUE to END white space is skipped.
-VALUE: Final = 3
-FIRST_VALUE: Final = 4
-NEXT_KEY: Final = 5
-FIRST_KEY: Final = 6
-COLON: Final = 7
-AFTER: Final = 8
+# From VALUE to END white space is skipped; BARE and KEY_STRING see to it before.
+VALUE: Final = 1
+FIRST_VALUE: Final = 2
+NEXT_KEY: Final = 3
+FIRST_KEY: Final = 4
+COLON: Final = 5
+AFTER: Final = 6
+BARE: Final = 7
+KEY_STRING: Final = 8
 GAP: Final = 9
 CLOSER: Final = 10
 JOIN: Final = 11
