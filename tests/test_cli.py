@@ -413,7 +413,7 @@ def test_without_the_extra_it_says_how_to_install_it(missing: str) -> None:
 # -- pipes ------------------------------------------------------------------------------------------------------------
 
 
-def read_until(process: subprocess.Popen[bytes], enough: Callable[[bytes], bool], seconds: float = 20) -> bytes:
+def read_until(process: subprocess.Popen[bytes], enough: Callable[[bytes], bool], seconds: float = 60) -> bytes:
     """What the process has written once that is `enough`; fails after `seconds`."""
     assert process.stdout is not None
     got = b""
@@ -458,7 +458,7 @@ def test_events_come_out_while_input_comes_in(write: Callable[[str], bytes]) -> 
             wanted = f'"path": "{path}"'.encode()
             seen += lines_of(read_until(process, lambda got, wanted=wanted: wanted in got).decode())
         process.stdin.write(write("3]}"))
-        output, complaint = process.communicate(timeout=20)
+        output, complaint = process.communicate(timeout=60)
         seen += lines_of(output.decode())
         assert (process.returncode, complaint) == (0, b"")
         assert seen[-1]["value"] == {"name": "Ada", "ids": [1, 2, 3]}
@@ -470,7 +470,7 @@ def test_watch_in_a_pipe_writes_each_field_when_it_is_final() -> None:
         process.stdin.write(b'{"name": "Ada", "born": 18')
         process.stdin.flush()
         assert read_until(process, lambda got: b"\n" in got).decode() == '✓ name: "Ada"\n'
-        output, _ = process.communicate(b'15, "died": 18', timeout=20)
+        output, _ = process.communicate(b'15, "died": 18', timeout=60)
         assert output.decode().splitlines()[:3] == ["✓ born: 1815", "✂ died", "✂ (root)"]
 
 
@@ -497,7 +497,7 @@ def test_ctrl_c_ends_it_quietly(command: str) -> None:
         process.stdin.write(b'{"a": ["' + b"x" * 70_000)  # more than a pipe holds: written once it is being read
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=20)
+        _, complaint = process.communicate(timeout=60)
         assert process.returncode == 130
         assert complaint == b""
 

@@ -1045,7 +1045,7 @@ def test_another_thread_may_end_a_run_that_waits() -> None:
         time.sleep(0.001)
     time.sleep(0.02)
     result.cancel()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert seen == ["a"]
     assert result.get_response().end_state == "cancelled"
@@ -1072,7 +1072,7 @@ def test_a_dropped_result_leaves_nothing_behind() -> None:
         del result, generator
         gc.collect()
         assert gone() is None
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() == before
@@ -1093,11 +1093,11 @@ def test_an_idle_source_ends_the_run() -> None:
                 raise
 
     stream = Idle(chat(['{"a": 1'], finish=None, usage=False))
-    result = wrap(stream, idle_timeout=0.05)
+    result = wrap(stream, idle_timeout=0.5)
     started = time.monotonic()
-    with pytest.raises(ProviderError, match=r"nothing for 0\.05 seconds"):
+    with pytest.raises(ProviderError, match=r"nothing for 0\.5 seconds"):
         result.get_text()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert result.response is not None
     assert (result.response.text, result.response.end_state) == ('{"a": 1', "error")
     release.set()
@@ -1110,14 +1110,14 @@ def test_an_idle_attempt_is_tried_again() -> None:
         yield "a"
         release.wait(20)
 
-    result = wrap(Maker(stuck(), Stream(["b"])), idle_timeout=0.05, max_retries=1)
+    result = wrap(Maker(stuck(), Stream(["b"])), idle_timeout=0.5, max_retries=1)
     assert result.get_text() == "b"
     release.set()
 
 
 def test_an_idle_async_source_ends_a_sync_run() -> None:
     stream = AsyncStream(["a"], hang=True)
-    result = wrap(stream, idle_timeout=0.05)
+    result = wrap(stream, idle_timeout=0.5)
     with pytest.raises(ProviderError, match="idle_timeout"):
         result.get_text()
     assert (stream.cancelled, stream.closed) == (1, 1)

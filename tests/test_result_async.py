@@ -643,9 +643,8 @@ async def test_closing_ends_a_reader_that_waits() -> None:
     stream = AsyncStream(["a"], hang=True)
     result = wrap(stream)
     reading = asyncio.create_task(result.async_get_text())
-    while stream.read < 1:
+    while not stream.waiting:
         await asyncio.sleep(0)
-    await asyncio.sleep(0.01)
     await result.aclose()
     assert await reading == "a"
     assert (stream.cancelled, stream.closed) == (1, 1)
@@ -655,9 +654,8 @@ async def test_cancelling_the_last_reader_closes_the_source() -> None:
     stream = AsyncStream(["a"], hang=True)
     result = wrap(stream)
     reading = asyncio.create_task(result.async_get_text())
-    while stream.read < 1:
+    while not stream.waiting:
         await asyncio.sleep(0)
-    await asyncio.sleep(0.01)
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
@@ -707,8 +705,8 @@ async def test_cancelling_a_reader_of_a_stuck_sync_source_does_not_wait_for_it()
     started = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await reading
-    assert time.monotonic() - started < 5
-    for _ in range(200):
+    assert time.monotonic() - started < 15
+    for _ in range(2000):
         if stream.closed:
             break
         await asyncio.sleep(0.01)
@@ -790,12 +788,12 @@ async def test_a_dropped_result_closes_its_source() -> None:
 @pytest.mark.parametrize("make", [lambda: AsyncStream(["a"], hang=True), lambda: Stuck(["a"])])
 async def test_an_idle_source_ends_the_run(make: Callable[[], Any]) -> None:
     stream = make()
-    result = wrap(stream, idle_timeout=0.05)
-    with pytest.raises(ProviderError, match=r"nothing for 0\.05 seconds"):
+    result = wrap(stream, idle_timeout=0.5)
+    with pytest.raises(ProviderError, match=r"nothing for 0\.5 seconds"):
         await result.async_get_text()
     assert result.response is not None
     assert (result.response.text, result.response.end_state) == ("a", "error")
-    for _ in range(200):
+    for _ in range(2000):
         if stream.closed:
             break
         await asyncio.sleep(0.01)
@@ -804,7 +802,7 @@ async def test_an_idle_source_ends_the_run(make: Callable[[], Any]) -> None:
 
 async def test_an_idle_attempt_is_tried_again() -> None:
     maker = Maker(Stuck(["a"]), Stream(["b"]))
-    result = wrap(maker, idle_timeout=0.05, max_retries=1)
+    result = wrap(maker, idle_timeout=0.5, max_retries=1)
     assert await result.async_get_text() == "b"
 
 
@@ -837,7 +835,7 @@ def test_nothing_of_a_run_is_left(kind: str) -> None:
 
     asyncio.run(main())
     gc.collect()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() == before

@@ -108,6 +108,7 @@ class AsyncStream:
         self.read = 0
         self.closed = 0
         self.cancelled = 0
+        self.waiting = False
         self.tasks: set[Any] = set()
 
     def __aiter__(self) -> AsyncStream:
@@ -121,6 +122,7 @@ class AsyncStream:
                 self.read += 1
                 return chunk
             if self._hang:
+                self.waiting = True
                 await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled += 1
