@@ -231,6 +231,17 @@ def test_fields_as_custom_events_are_the_frames() -> None:
     assert replica.documents["call-7"].tree.value == ARGUMENTS
 
 
+def test_errors_in_words_of_the_caller() -> None:
+    for described, wanted in (
+        ({"message": "busy", "code": 503}, ("busy", "503")),
+        ({"message": "busy"}, ("busy", None)),
+        ({}, ("the stream failed", None)),
+    ):
+        result = wrap(RUNS["error"]())
+        events = events_of(result.get_generator("all"), describe_error=lambda error, told=described: told)
+        assert (events[-1].message, events[-1].code) == wanted
+
+
 def test_a_cancelled_run_says_so() -> None:
     result = wrap(RUNS["document"]())
     items = result.get_generator("all")

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from support import splits, texts
 from support.chats import ARGUMENTS, RUNS, TEXT, chunk, content, end, retried
 from support.node import MANY_AT_ONCE, as_doubles, need_node, read_bodies, version
-from support.streams import AsyncStream, Stream
+from support.streams import AsyncStream, Stream, chat
 
 from streamparse import ToolCall, wrap
 from streamparse.events import ResultMessage
@@ -282,6 +282,23 @@ async def test_async_is_the_same() -> None:
     chunks = RUNS["reasoning, document"]()
     stream = to_ai_sdk(wrap(AsyncStream(chunks)).get_async_generator("all"), message_id="m")
     assert [text async for text in stream] == list(to_ai_sdk(wrap(chunks).get_generator("all"), message_id="m"))
+    merged = to_ai_sdk(wrap(AsyncStream(chunks)).get_async_generator("all"), message_id="m", max_rate=1e-3)
+    sent = [text async for text in merged]
+    assert sent == list(to_ai_sdk(wrap(chunks).get_generator("all"), message_id="m", max_rate=1e-3))
+    assert len(sent) < 50
+
+
+async def test_held_parts_do_not_wait_for_the_next_item() -> None:
+    source = AsyncStream(chat(['{"a": "1', "2", "3"], finish=None), hang=True)
+    stream = to_ai_sdk(wrap(source).get_async_generator("all"), max_rate=20, text=False, strings="append")
+    deltas: list[str] = []
+    async for text in stream:
+        if "data-field-delta" in text:
+            deltas.append(json.loads(text.partition("data: ")[2])["data"]["delta"])
+        if "".join(deltas) == "123":  # the source goes on waiting
+            break
+    await stream.aclose()
+    assert deltas == ["1", "23"]
 
 
 @pytest.mark.parametrize("strings", ["doubling", "append"])

@@ -204,6 +204,7 @@ def test_line_ends_of_all_kinds_and_comments() -> None:
         Frame(2, "b", 2),
     ]
     assert list(from_ndjson('{"id":1,"event":"a","data":1}\n{"id":2,"event":"b","da')) == [Frame(1, "a", 1)]
+    assert list(from_ndjson('{"id":1,"event":"a","data":{}')) == []
     with pytest.raises(ValueError):
         list(from_ndjson("[1]\n"))
 
@@ -484,9 +485,10 @@ def test_resets_cost_no_look_at_all_fields() -> None:
     waits=st.lists(st.floats(0, 3), min_size=1, max_size=10),
     max_rate=st.sampled_from([0.5, 1.0, 7.0, 1e9]),
     ticks=st.lists(st.booleans(), min_size=1, max_size=5),
+    include=st.sampled_from([[], ["delta"]]),
 )
 def test_coalescing_keeps_order_and_law_2(
-    text: str, places: list[float], waits: list[float], max_rate: float, ticks: list[bool]
+    text: str, places: list[float], waits: list[float], max_rate: float, ticks: list[bool], include: list[str]
 ) -> None:
     result = wrap(splits.chop("<think>why\nso</think>" + text, places))
     items: list[Any] = []
@@ -494,8 +496,8 @@ def test_coalescing_keeps_order_and_law_2(
         items.extend(result.get_generator("all"))
     except StreamParseError:
         assert items[-1].event == "error"
-    plain = list(to_frames(items))
-    encoder = FrameEncoder(max_rate=max_rate)
+    plain = list(to_frames(items, include=include))
+    encoder = FrameEncoder(max_rate=max_rate, include=include)
     now, sent_at = 100.0, []
     frames: list[Frame] = []
     for index, item in enumerate(items):
@@ -517,23 +519,27 @@ def test_coalescing_keeps_order_and_law_2(
     assert joined(merge(from_frames(frames))) == joined(merge(from_frames(plain)))
 
 
-def _unmerged(frames: list[Frame]) -> list[tuple[str, Any]]:
-    """The frames with neighbouring texts of one kind joined, by an own rule: the order of all else must be the same."""
-    out: list[tuple[str, Any]] = []
-    for _, event, data in frames:
+def _unmerged(frames: list[Frame]) -> list[Any]:
+    """What may not change, by an own rule: the messages that are no deltas of text, in order; between two of them the
+    texts of the fields, one after the other, and the texts that were spoken, one after the other.
+    """
+    out: list[Any] = []
+    fields: list[tuple[Any, str]] = []
+    spoken: list[tuple[Any, str]] = []
+    for _, event, data in [*frames, Frame(0, "", {})]:
         if event == "field" and data["type"] == "delta" and data["kind"] == "string":
-            key: Any = ("field", data["path"])
-            text = data["delta"]
-        elif event == "reasoning_delta":
-            key, text = (event, ""), data["text"]
+            fields.append((data["path"], data["delta"]))
+        elif event in ("reasoning_delta", "delta"):
+            spoken.append((event, data["text"]))
         else:
-            out.append((event, json.dumps(data, default=str)))
-            continue
-        if out and out[-1][0] == key:
-            out[-1] = (key, out[-1][1] + text)
-        else:
-            out.append((key, text))
+            out += [_side_by_side(fields), _side_by_side(spoken), (event, json.dumps(data, default=str))]
+            fields, spoken = [], []
     return out
+
+
+def _side_by_side(pieces: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    grouped = itertools.groupby(pieces, key=lambda piece: piece[0])
+    return [(key, "".join(text for _, text in group)) for key, group in grouped]
 
 
 def test_what_comes_after_a_pause_is_sent_at_once() -> None:
@@ -559,10 +565,14 @@ def test_reasoning_and_the_arguments_of_a_call_are_merged_too() -> None:
     result = wrap(tool_chunks(pieces('{"q": "streaming"}')))
     (whole,) = [f for f in to_frames(result.get_generator("all"), max_rate=1e-9) if f.event == "tool_calls"]
     assert whole.data["arguments"] == {"q": "streaming"}
-    # events of fields stand between the pieces of a call's arguments, so that order keeps most of them apart
-    nested = wrap(tool_chunks(pieces("       {                      }")))
-    events = [frame.event for frame in to_frames(nested.get_generator("all"), max_rate=1e-9)]
-    assert events.count("tool_call_delta") == 2  # the first goes at once
+    # its text and its fields come side by side; each is merged with its own. What comes first goes at once
+    frames = list(to_frames(result.get_generator("all"), max_rate=1e-9))
+    assert [frame.data["arguments"] for frame in frames if frame.event == "tool_call_delta"] == [
+        "",
+        '{"q": "streaming"}',
+    ]
+    deltas = [frame.data["delta"] for frame in frames if frame.event == "field" and frame.data["type"] == "delta"]
+    assert deltas == ["streaming"]
     thought = wrap(chat(["<think>a", "b", "c", "d</think>{}"]))
     told = [f.data for f in to_frames(thought.get_generator("all"), max_rate=1e-9) if f.event == "reasoning_delta"]
     assert told == [{"text": "a"}, {"text": "bcd"}]

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from ..errors import UsageError
 from ..paths import to_pointer
-from .chat import BlockKind, Call, ChatEncoder, Part
+from .chat import BlockKind, Call, ChatEncoder, Part, failure_text
 from .frame import Options
 from .growth import Strings
 from .json_patch import Patcher
@@ -120,10 +120,8 @@ class AGUIEncoder(ChatEncoder):
     def _finish(self, data: dict[str, Any]) -> list[Part]:
         usage = self._usage()
         if self._failure is not None:
-            out: Part = {"type": "RUN_ERROR", "message": self._failure["message"]}
-            if "code" in self._failure:
-                out["code"] = self._failure["code"]
-            return [{**out, **usage}]
+            code = {"code": str(self._failure["code"])} if "code" in self._failure else {}
+            return [{"type": "RUN_ERROR", "message": failure_text(self._failure), **code, **usage}]
         outcome = "cancelled" if data["end_state"] == "cancelled" else "success"
         return [{"type": "RUN_FINISHED", **self._run, "result": data, "outcome": {"type": outcome}, **usage}]
 

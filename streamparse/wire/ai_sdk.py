@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Final, overload
 from uuid import uuid4
 
-from .chat import BlockKind, Call, ChatEncoder, Part
+from .chat import BlockKind, Call, ChatEncoder, Part, failure_text
 from .frame import SCALARS, Options
 from .growth import Growth, Strings
 from .skins import drive
@@ -145,7 +145,7 @@ class AISDKEncoder(ChatEncoder):
         metadata = {**data, "model": self._meta.get("model"), "usage": self._meta.get("usage")}
         out: list[Part] = []
         if self._failure is not None:
-            out.append({"type": "error", "errorText": self._failure["message"]})
+            out.append({"type": "error", "errorText": failure_text(self._failure)})
         out.append({"type": "finish-step"})
         if data["end_state"] == "cancelled":
             return [*out, {"type": "message-metadata", "messageMetadata": metadata}, {"type": "abort"}]

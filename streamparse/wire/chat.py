@@ -20,6 +20,11 @@ NAMELESS = "unnamed_tool"
 """What a call is named that was broken off before its name came."""
 
 
+def failure_text(data: dict[str, Any]) -> str:
+    """The message of an error, which the caller's `describe_error` may have left out."""
+    return str(data.get("message", "the stream failed"))
+
+
 class Call:
     """A tool call on its way. `held` are the arguments that came before its name."""
 
