@@ -264,6 +264,21 @@ async def test_all_workers_serve_the_run_that_one_makes(redis: Redis) -> None:
     assert [one.result is not None for one in workers] == [number == made[0] for number in range(4)]
 
 
+async def test_a_worker_that_waits_for_its_model_is_alive(redis: Redis) -> None:
+    key = new_key()
+
+    async def source() -> AsyncIterator[str]:
+        yield TEXT[:20]
+        await asyncio.sleep(1.5)  # five leases
+        yield TEXT[20:]
+
+    workers = [EventStream(lambda: streamparse.wrap(source()), log=RedisLog(redis, key, lease=0.3)) for _ in range(3)]
+    for frames in await asyncio.wait_for(asyncio.gather(*(collect(one) for one in workers)), PATIENCE):
+        page = page_of(frames)
+        assert page.data == json.loads(TEXT)
+        assert page.status == ["complete"]
+
+
 async def test_connections_that_break_lose_nothing(redis: Redis) -> None:
     key = new_key()
     text = json.dumps({"rows": ["abc" * 5] * 100})
@@ -303,6 +318,17 @@ async def test_a_redis_that_was_emptied_does_not_confuse_clients(redis: Redis) -
     page = page_of(await asyncio.wait_for(read, PATIENCE))
     assert page.data == json.loads(TEXT)
     assert page.status == ["retrying", "complete"]
+
+
+async def test_who_comes_back_when_redis_has_forgotten_is_told_to_forget(redis: Redis) -> None:
+    stream = EventStream(lambda: streamparse.wrap([TEXT[:20], TEXT[20:]]), log=RedisLog(redis, new_key()))
+    page = Page(last_id=300, root=[{"what": "it held"}], reasoning="before", done={("content", "what")})
+    for frame in await collect(stream, 300):
+        page.take(frame)
+    assert page.data == json.loads(TEXT)
+    assert page.reasoning == ""
+    assert page.status == ["retrying", "complete"]
+    assert page_of(await collect(stream)).data == json.loads(TEXT)  # and so is it for one that is new
 
 
 async def later(value: bool) -> bool:

@@ -15,7 +15,6 @@ from .log import LogLost, LogUnavailable, MemoryLog, SharedLog
 from .snapshot import Message
 
 T = TypeVar("T")
-Batches = Callable[[], AsyncGenerator[list[Frame], None]]
 
 logger = logging.getLogger("streamparse.web")
 
@@ -27,27 +26,31 @@ _PATIENCE: Final = 60.0  # seconds that a run waits for the shared log before it
 class Follower:
     """One worker at one shared log.
 
-    It reads what others add. Where nobody holds the lease it takes it, makes the run with `make` and adds its frames;
-    if another worker had begun, the clients are told to forget what that one made of it (`status` with the state
-    `retrying`, and resets), since a model's answer comes out differently each time.
+    It reads what others add. Where nobody holds the lease it takes it, makes the run and adds its frames. If another
+    worker had begun, the clients are told to forget what that one made of it (`status` with the state `retrying`, and
+    resets), since a model's answer comes out differently each time.
 
-    `changed` is called whenever `log` has grown, `has_clients` tells whether anybody reads here.
+    make: the frames of the run, anew, numbered from 1.
+    grown: called whenever `log` has grown.
+    clients, seen: how many clients read here, and the newest frame that one of them said to have.
     """
 
     def __init__(
         self,
         log: MemoryLog,
         shared: SharedLog,
-        make: Batches,
+        make: Callable[[], AsyncGenerator[list[Frame], None]],
         *,
-        changed: Callable[[], None],
-        has_clients: Callable[[], bool],
+        grown: Callable[[], None],
+        clients: Callable[[], int],
+        seen: Callable[[], int],
     ) -> None:
         self._log = log
         self._shared = shared
         self._make = make
-        self._changed = changed
-        self._has_clients = has_clients
+        self._grown = grown
+        self._clients = clients
+        self._seen = seen
         self._leading: anyio.CancelScope | None = None
         self._frames = self._bytes = self._snapshot_bytes = 0  # since the last snapshot; size of that one
 
@@ -72,7 +75,7 @@ class Follower:
             self._log.restore(*batch.snapshot)
         self._log.append(batch.frames)
         if batch.frames or batch.snapshot is not None:
-            self._changed()
+            self._grown()
             return True
         return False
 
@@ -95,10 +98,10 @@ class Follower:
             pass
         if log.ended:
             return
-        if log.tail != tail:  # the shared log has lost frames: what clients have got must stay true
-            log.restore(max(log.tail, tail), log.state.snapshot())
+        base = max(log.tail, tail, self._seen())
+        if not log.tail == tail == base:  # the shared log has lost frames: what clients have got must stay true
+            log.restore(base, log.state.snapshot())
             await self._compact()
-        base = log.tail
         if base:
             again = [Message("status", {"state": "retrying", "error": "the worker was lost"}), *log.state.resets()]
             await self._append([Frame(base + number, *message) for number, message in enumerate(again, 1)])
@@ -111,7 +114,7 @@ class Follower:
         await self._patiently(lambda: self._shared.append(frames, self._log.tail), _PATIENCE)
         self._bytes += self._log.append(frames)
         self._frames += len(frames)
-        self._changed()
+        self._grown()
         # Not before as much has come as the snapshot takes: so all snapshots together stay linear in the text.
         if self._frames > self._shared.frames and self._bytes > self._snapshot_bytes and not self._log.ended:
             await self._compact()
@@ -126,7 +129,7 @@ class Follower:
         shared = self._shared
         while True:
             with suppress(LogUnavailable):
-                if self._has_clients():
+                if self._clients():
                     await shared.watch(shared.lease)
                 if self._leading is not None:
                     try:

@@ -91,11 +91,12 @@ class EventStream:
         self._send_timeout = send_timeout
         self._result: StreamResult[Any] | None = None
         self._clients = 0
+        self._seen = 0  # the newest frame that a client said to have
         self._task: asyncio.Task[None] | None = None  # fills the log
         self._broken = False  # it broke off, and cannot go on
         self._leaving: asyncio.Task[None] | None = None  # runs while nobody reads
         self._closing: asyncio.Future[None] | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters: set[asyncio.Future[None]] = set()
         self._pulse: asyncio.TimerHandle | None = None
 
     # ---- what can be asked
@@ -163,6 +164,7 @@ class EventStream:
         """
         at = position(after)
         log = self._log
+        self._seen = max(self._seen, at)
         self._join()
         try:
             while True:
@@ -245,14 +247,11 @@ class EventStream:
     async def _wait(self) -> None:
         """Until the log has grown, or it is time for a heartbeat."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        await waiter
-
-    def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
 
     # ---- the log is filled
 
@@ -268,15 +267,19 @@ class EventStream:
                         self._log.append(frames)
                         self._wake()
             else:
-                follower = Follower(
-                    self._log, self._shared, self._batches, changed=self._wake, has_clients=lambda: self._clients > 0
-                )
-                await follower.run()
+                await Follower(
+                    self._log,
+                    self._shared,
+                    self._batches,
+                    grown=self._wake,
+                    clients=lambda: self._clients,
+                    seen=lambda: self._seen,
+                ).run()
         except Exception:
             logger.exception("an event stream broke off; its clients will come back")
         finally:
             self._task = None
-            self._broken = self._shared is None and not self._log.ended
+            self._broken = self._shared is None and not self._log.ended and self._log.tail > 0
             self._wake()
 
     async def _batches(self) -> AsyncGenerator[list[Frame], None]:
@@ -287,6 +290,11 @@ class EventStream:
         finally:
             if not self._log.ended:  # another worker makes it now
                 self._result = None
+
+    def _wake(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     def _began(self, result: StreamResult[Any]) -> None:
         self._result = result
