@@ -157,7 +157,7 @@ def present(shape: Shape, values: dict[str, Any], defaults: dict[str, Any], grow
                 shown[name] = None
                 continue
             if name not in defaults:
-                defaults[name] = _make(prop.default)
+                defaults[name] = make_default(prop.default)
             shown[name] = defaults[name]
     return _instance(members.partial, shown, given)
 
@@ -173,7 +173,8 @@ def _name(prop: Property | None, key: str) -> str:
     return key if prop is None else prop.name
 
 
-def _make(default: Default) -> Any:
+def make_default(default: Default) -> Any:
+    """The value of a field that did not come; None where its factory raises."""
     if default.factory is not None:
         return _call(default.factory)
     value: Any = default.value

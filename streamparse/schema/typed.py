@@ -19,7 +19,7 @@ from ..errors import SchemaError
 from ..fields import KEY, KIND, Field, path_of
 from ..paths import Part, Parts, format_path
 from .nodes import Container, Node
-from .partial import HIDDEN, present, wrap_roots
+from .partial import HIDDEN, make_default, present, wrap_roots
 from .shape import ANYTHING, CONTAINERS, Checked, ErrorDetails, Kind, Property
 
 if TYPE_CHECKING:
@@ -317,6 +317,29 @@ class TypedTree:
                     ready = True
                     break
 
+    def _resume_all(self, parent: Container) -> None:
+        """`parent` closes: the waiting members are checked with the defaults of the fields that did not come.
+
+        Where a default is made by a factory they go on waiting, for it is to run once, when the whole is checked.
+        """
+        fields = parent.shape.members.get().fields if parent.shape.members is not None else ()
+        absent = [field for field in fields if field.name not in parent.settled]
+        entries = [(parent.property(node.part), node, value) for node, value in parent.waiting]
+        came = {prop.name for prop, _, _ in entries if prop is not None}
+        absent = [field for field in absent if field.name not in came]
+        if any(not field.required and (not field.default.known or field.default.factory) for field in absent):
+            return
+        parent.waiting = ()
+        parent.given = {
+            **parent.given,
+            **{field.name: make_default(field.default) for field in absent if field.default.known},
+        }
+        for prop, node, value in sorted(entries, key=lambda entry: entry[0].index if entry[0] is not None else -1):
+            earlier = {
+                name: item for name, item in parent.given.items() if prop is not None and _before(fields, name, prop)
+            }
+            self._finish(parent, node, value, prop, earlier)
+
     def _decide(self, parent: Container, part: Part, value: Any) -> None:
         """The discriminator is there: from now on `parent` is one alternative, and what came before can be checked."""
         chosen = parent.shape.choose(value)
@@ -360,6 +383,8 @@ class TypedTree:
 
     def _check(self, node: Node, value: Any, context: tuple[str, dict[str, Any]] | None) -> Checked:
         shape = node.shape
+        if isinstance(node, Container) and node.waiting and node.composing:
+            self._resume_all(node)
         if not isinstance(node, Container) or node.waiting or node.whole or shape.compose is None:
             return shape.check(value, context)
         if node.bad:
