@@ -120,11 +120,13 @@ def test_a_client_holds_the_partial_value_of_what_was_cut(text: str, places: lis
         assert replica.end is not None
         assert replica.end["incomplete"] == list(run.parsed.incomplete)
         assert replica.end["complete"] == run.parsed.complete
-    states = {path: one.state for path, one in replica.documents["content"].fields.items()}
-    wanted = {row.parts: row.type for row in merge(run.events)}  # a field's last event
-    assert {one.parts: states[path] for path, one in replica.documents["content"].fields.items()} == {
-        parts: "growing" if kind in ("delta", "start") else kind for parts, kind in wanted.items() if kind != "reset"
-    }
+    wanted: dict[Any, str] = {}  # a field's last event
+    for row in merge(run.events):
+        if row.type == "reset":
+            wanted = {parts: last for parts, last in wanted.items() if parts[: len(row.parts)] != row.parts}
+        else:
+            wanted[row.parts] = row.type if row.type in ("done", "cut") else "growing"
+    assert {one.parts: one.state for one in replica.documents["content"].fields.values()} == wanted
 
 
 def _without_nan(value: Any) -> Any:
