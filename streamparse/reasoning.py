@@ -270,7 +270,12 @@ def _source(delimiter: str) -> str:
 @lru_cache(maxsize=256)
 def compile_delimiters(delimiters: tuple[str, ...]) -> regex.Pattern[str]:
     """One pattern of them all: `which(match)` says which one it was."""
-    import regex  # not at the top: it takes longer to import than all of this, and plain answers do without
+    # Not at the top: it takes longer to import than all of this, and plain answers do without.
+    try:
+        import regex
+    except ImportError as error:  # a subinterpreter with a GIL of its own
+        message = f"the delimiters of reasoning need the package regex, which does not load here: {error}"
+        raise UsageError(message, hint="Pass reasoning=None if the answers hold no reasoning.") from error
 
     # The names are ours, so that groups inside of a user's expression do not count.
     groups = (f"(?P<_{index}>{_source(one)})" for index, one in enumerate(delimiters))
