@@ -163,25 +163,25 @@ async def measure(port: int, options: argparse.Namespace) -> None:
     while (connected := await ask(port, "/state"))["clients"] < options.clients:
         await asyncio.sleep(0.1)
     await ask(port, "/go")
-    began = time.monotonic()
     await asyncio.sleep(options.seconds * 0.8)
     running = await ask(port, "/state")
-    seconds = time.monotonic() - began
     await asyncio.gather(*tasks)
+    after = await ask(port, "/state")
 
     delays = sorted(delay for client in clients for delay in client.delays)
     last = {client.last_id for client in clients}
     visits = sum(client.visits for client in clients)
     received = sum(client.last_id for client in clients)
     grown = [(now["bytes"] - before["bytes"]) / options.clients / 1024 for now in (connected, running)]
-    load = (running["cpu"] - connected["cpu"]) / seconds
+    cost = (after["cpu"] - connected["cpu"]) / received
     percent = statistics.quantiles(delays, n=100)
+    print(f"machine            load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"clients            {options.clients} on {options.streams} run(s), {visits} connections")
     print(f"frames             {received:,} received, the last id of each: {last}")
     print(f"frames lost        {sum(client.lost for client in clients)}")
     print(f"frames twice       {sum(client.twice for client in clients)}")
     print(f"memory per client  {grown[0]:.1f} KiB connected, {grown[1]:.1f} KiB while it streams")
-    print(f"processor, server  {load:.0%} of one core")
+    print(f"processor, server  {cost * 1e6:.1f} µs per frame and client")
     print(
         "delay of a delta   p50 {:.1f} ms, p99 {:.1f} ms, most {:.1f} ms".format(
             *(1000 * one for one in (percent[49], percent[98], delays[-1]))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -31,7 +31,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from support.web import Frame, Page, frames_in, lines_of, page_of, read_all, reading, serving
 
-from streamparse.web import EventStream, MemoryLog
+from streamparse.web import Batch, EventStream, MemoryLog
 
 TEXT = json.dumps(
     {"title": "Rain in Späin 🌧", "tips": [{"text": "Take a coat.\n"}, {"text": "Wait."}], "score": 0.9, "x": None}
@@ -526,6 +526,27 @@ def unchunked(answer: bytes) -> bytes:
     return body
 
 
+def test_slow_clients_share_their_snapshots() -> None:
+    frames = streamparse_frames(pieces(json.dumps({"a": "x" * 4000}), 4))
+    log = MemoryLog(frames=100)
+    snapshots: dict[int, bytes] = {}
+    for frame in frames:
+        log.append([frame])
+        if log.base > 0:
+            piece, at = log.read(0)
+            assert log.base <= at <= log.tail
+            assert snapshots.setdefault(at, piece) is piece  # the same object: a thousand clients hold it once
+    assert 8 <= len(snapshots) <= 11  # about a thousand frames, a hundred of which are kept
+
+
+async def test_no_client_is_handed_much_at_a_time() -> None:
+    stream = EventStream(streamparse.wrap([json.dumps({"a": "x" * 500_000})]), limit=1)
+    assert max([len(piece) async for piece in stream.body()]) <= 64 * 1024
+    late = [piece async for piece in stream.body()]
+    assert max(len(piece) for piece in late) <= 64 * 1024
+    assert sum(len(piece) for piece in late) > 500_000
+
+
 async def test_a_client_that_takes_nothing_for_too_long_is_let_go() -> None:
     text = json.dumps({"a": "x" * 20_000_000})
     stream = EventStream(streamparse.wrap([text[:10], text[10:]]), send_timeout=0.2, grace=60)
@@ -628,6 +649,64 @@ async def test_a_snapshot_after_a_retry_holds_the_last_attempt_only() -> None:
     assert page.data == {"a": "second"}
     assert page.reasoning == "two"
     assert "retrying" in page.status
+
+
+# ---- a shared log of one's own
+
+
+class Shared:
+    """A log that several workers could share, in a list. It takes frames only when `open`."""
+
+    lease = 1.0
+    frames = 10_000
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        self.open = asyncio.Event()
+        self.owned = False
+
+    async def read(self, after: int, wait: float) -> Batch:
+        if not self.kept[after:]:
+            await asyncio.sleep(wait)
+        return Batch(self.kept[after:])
+
+    async def acquire(self) -> int | None:
+        was, self.owned = self.owned, True
+        return None if was else len(self.kept)
+
+    async def append(self, frames: Sequence[Any], after: int) -> None:
+        await self.open.wait()
+        assert after == len(self.kept)
+        self.kept += frames
+
+    async def compact(self, frame_id: int, messages: Sequence[Any]) -> int:
+        raise AssertionError("there is nothing to compact")
+
+    async def renew(self) -> None: ...
+
+    async def release(self) -> None:
+        self.owned = False
+
+    async def watch(self, seconds: float) -> None: ...
+
+    async def watched(self) -> bool:
+        return False
+
+
+async def test_the_model_waits_for_a_log_that_is_slow() -> None:
+    text = json.dumps({"a": "x" * 20_000})
+    gate = Gated(pieces(text, 4))
+    shared = Shared()
+    stream = EventStream(streamparse.wrap(gate.stream()), log=shared)
+    read = asyncio.create_task(collect(stream))
+    await gate.allow(len(gate.parts))
+    await asyncio.sleep(0.5)
+    assert 0 < gate.given < 1000 < len(gate.parts)
+    shared.open.set()
+    page = page_of(await read)
+    assert page.data == json.loads(text)
+    other = EventStream(lambda: streamparse.wrap([]), log=shared)
+    assert page_of(await collect(other)).data == json.loads(text)
 
 
 # ---- as an application, wrong use

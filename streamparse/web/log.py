@@ -18,7 +18,8 @@ DEFAULT_FRAMES: Final = 10_000
 DEFAULT_BYTES: Final = 8 * 1024 * 1024
 """Bounds of one log. A reply of 100 KB in deltas of four characters makes 25,000 frames of some 130 bytes: 3 MB."""
 
-_PIECE: Final = 64 * 1024
+PIECE: Final = 64 * 1024
+"""Bytes that are handed out at a time: what a client that takes nothing may keep in the server's buffers."""
 
 
 class LogLost(Exception):
@@ -94,19 +95,20 @@ class MemoryLog:
     def read(self, after: int) -> tuple[bytes, int]:
         """Events for a client that has all frames up to `after`, and up to which it has them then.
 
-        No bytes: it has them all. At most about 64 KB at a time, or a snapshot.
+        No bytes: it has them all. At most about 64 KB at a time, but for a longer frame, or a snapshot.
         """
         if after >= self.tail:
             return b"", after
         if after < self.base:
-            # The last frame of all is none of the state, and comes by itself.
-            frame_id = self.tail - 1 if self.ended else self.tail
-            if self._last_snapshot[0] != frame_id:
+            # One will do as long as the frames after it are kept: so there are few, however many clients are slow.
+            if self._last_snapshot[0] < self.base:
+                # The last frame of all is none of the state, and comes by itself.
+                frame_id = self.tail - 1 if self.ended else self.tail
                 self._last_snapshot = frame_id, encode_snapshot(self.state.snapshot(), frame_id)
-            return self._last_snapshot[1], frame_id
+            return self._last_snapshot[1], self._last_snapshot[0]
         # Most clients stand at the same place: they share the bytes.
         begin, end, piece = self._last_piece
-        if begin != after or (end < self.tail and len(piece) < _PIECE):
+        if begin != after or (end < self.tail and len(piece) < PIECE):
             end, piece = self._join(after)
             self._last_piece = after, end, piece
         return piece, end
@@ -115,7 +117,7 @@ class MemoryLog:
         pieces: list[bytes] = []
         size = 0
         index = after - self.base
-        while index < len(self._kept) and size < _PIECE:
+        while index < len(self._kept) and size < PIECE:
             pieces.append(self._kept[index])
             size += len(pieces[-1])
             index += 1

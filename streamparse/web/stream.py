@@ -21,7 +21,7 @@ from ..result import StreamResult
 from ..wire import Frame, FrameEncoder
 from ..wire.frame import DescribeError, Options, describe_error
 from .follow import Follower
-from .log import DEFAULT_BYTES, DEFAULT_FRAMES, LogUnavailable, MemoryLog, SharedLog
+from .log import DEFAULT_BYTES, DEFAULT_FRAMES, PIECE, LogUnavailable, MemoryLog, SharedLog
 from .produce import Source, batches
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ class EventStream:
             while True:
                 piece, at = log.read(at)
                 if piece:
-                    yield piece
+                    for start in range(0, len(piece), PIECE):
+                        yield piece[start : start + PIECE]
                     continue
                 if log.ended or not self._filling:
                     return  # perhaps without the last frame: then the client comes back, here or to another worker
