@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,3 +235,30 @@ def test_a_dropped_connection_resumes_without_a_gap(folder: Folder, limit: int) 
     ids = [int(one) for one in app.asked if one is not None]
     assert ids == sorted(ids)
     assert ids
+
+
+def test_the_docs_name_what_there_is(tmp_path: Path) -> None:
+    """The JavaScript of the page can be read, imports what the client exports, and uses members that it has."""
+    text = (SCRIPTS.parents[1] / "docs" / "browser.md").read_text("utf-8")
+    blocks = re.findall(r"^```js\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 3
+    for index, block in enumerate(blocks):
+        script = tmp_path / f"block{index}.mjs"
+        script.write_text(block, "utf-8")
+        subprocess.run([node(), "--check", str(script)], check=True, capture_output=True, timeout=60)
+    used = {*re.findall(r"\breply\.(\w+)", text)}
+    imported = {
+        name for line in re.findall(r'import \{ (.+?) \} from "./client.js"', text) for name in line.split(", ")
+    }
+    probe = (
+        f"import * as client from {CLIENT.as_uri()!r};"
+        "const reply = client.connect('/', { fetch: async () => new Response(null, { status: 204 }) });"
+        f"console.log({sorted(used)!r}.filter((name) => !(name in reply)), {sorted(imported)!r}"
+        ".filter((name) => !(name in client)))"
+    )
+    command = [node(), "--input-type=module", "--eval", probe]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["[]", "[]"]
+    types = (CLIENT.parent / "client.d.ts").read_text("utf-8")
+    for name in used:
+        assert re.search(rf"^  (readonly )?{name}[(:]", types, re.MULTILINE), f"client.d.ts lacks {name}"
