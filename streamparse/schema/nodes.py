@@ -94,23 +94,16 @@ class Container(Node):
     """An open object or array."""
 
     __slots__ = (
-        "bad",
-        "candidate",
-        "chosen",
-        "defaults",
-        "gaps",
-        "given",
-        "raw",
-        "settled",
-        "simple",
-        "values",
+        "bad", "candidate", "chosen", "defaults", "gaps", "given", "mixed", "raw", "settled", "simple", "values",
         "waiting",
-    )
+    )  # fmt: skip
 
     def __init__(self, parent: Container | None, part: Part, kind: Kind, shape: Shape, live: bool) -> None:
         Node.__init__(self, parent, part, kind, shape, live)
         self.values: Any = {} if kind == "object" else []
         """The closed members that can be shown: typed, or as they are. Members may be left out."""
+        self.mixed = False
+        """There are members in `values` that another check of the whole must not see again."""
         self.gaps = False
         """Members of an array that were left out stand before others that were not."""
         self.raw: Any = None

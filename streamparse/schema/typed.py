@@ -217,6 +217,7 @@ class TypedTree:
             return
         node.hold = False
         if parent is not None:
+            parent.mixed = True
             self._settle(parent, node, value)
         else:
             self._close_root(node, value)
@@ -238,9 +239,13 @@ class TypedTree:
             except Exception as error:  # noqa: BLE001  # a validator of the user's may raise anything
                 checked = at_once.failed(error, value)
             else:
-                if parent is not None and parent.simple:
+                if parent is None or parent.simple:
                     field += (self.output, typed)
-                    parent.keep(part, typed)
+                    if parent is None:
+                        self.value, self.valid = typed, True
+                    else:
+                        parent.keep(part, typed)
+                        parent.mixed = parent.mixed or not shape.sure
                     return
                 checked = Checked(typed)
         field += (self.output, checked if checked.errors or checked.whole else checked.value)
@@ -391,6 +396,8 @@ class TypedTree:
             # Its own validators must not see it. What is wrong with its keys can still be told.
             errors = shape.structure(value).errors if shape.structure is not None else ()
             return Checked(None, (*errors, _REPORTED))
+        if not node.mixed and shape.at_once is not None and 2 * len(node.values) < len(value):
+            return shape.check(value, context)  # nearly all was left out
         checked = shape.compose(node.filled(value), context)
         return shape.check(value, context) if checked.whole else checked
 
