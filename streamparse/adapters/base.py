@@ -9,6 +9,7 @@ import base64
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from math import isfinite
 from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, TypeGuard, cast
 
@@ -84,15 +85,24 @@ def word(obj: Any, *names: str) -> str | None:
 
 def integer(obj: Any, *names: str) -> int | None:
     """The first of `names` that holds a number, as an int (some providers count tokens in floats)."""
-    value = get(obj, *names)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if value == value and abs(value) < float("inf") else None
+    return as_integer(get(obj, *names))
 
 
 def number(obj: Any, *names: str) -> float | None:
     """The first of `names` that holds a number."""
-    value = get(obj, *names)
+    return as_number(get(obj, *names))
+
+
+def as_integer(value: Any) -> int | None:
+    """`value` as an int if it is a number; None otherwise."""
+    if type(value) is int:
+        return value
+    found = as_number(value)
+    return int(found) if found is not None and isfinite(found) else None
+
+
+def as_number(value: Any) -> float | None:
+    """`value` if it is a number; None otherwise."""
     return None if isinstance(value, bool) or not isinstance(value, int | float) else value
 
 
@@ -164,15 +174,18 @@ def _dump(value: Any) -> dict[str, Any] | None:
     """The fields of a dataclass, a pydantic model, a namespace, or an object with `to_dict`."""
     if isinstance(value, SimpleNamespace):
         return vars(value)
+    extra: Any = getattr(value, "__pydantic_extra__", value)
+    if extra is not value:
+        # A pydantic model; its own `model_dump` takes longer, and warns of what SDKs put into their models.
+        found: dict[str, Any] = {**value.__dict__, **(extra or {})}
+        return {name: item for name, item in found.items() if type(item).__name__ not in _UNSET}
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    for name in ("model_dump", "to_dict", "dict"):
+    for name in ("to_dict", "dict", "model_dump"):
         method: Any = getattr(value, name, None)
         if callable(method):
             try:
-                # SDKs put values into their models that pydantic would warn of.
-                quiet = name == "model_dump" and hasattr(value, "__pydantic_fields_set__")
-                dumped: Any = method(warnings=False) if quiet else method()
+                dumped: Any = method()
             except Exception:  # noqa: BLE001  # foreign code; what cannot be dumped is shown
                 return None
             if is_dict(dumped):
@@ -193,11 +206,11 @@ def usage_update(usage: Any, **names: tuple[str, ...]) -> UsageUpdate | None:
     taken: set[str] = set()
     for field, candidates in names.items():
         for candidate in candidates:
-            *outer, last = candidate.split(".")
             holder: Any = data
+            *outer, last = candidate.split(".")
             for part in outer:
-                holder = get(holder, part) if isinstance(holder, dict) else None
-            value = _usage_value(field, holder, last)
+                holder = holder.get(part) if is_dict(holder) else None
+            value = _usage_value(field, holder.get(last)) if is_dict(holder) else None
             if value is not None:
                 values[field] = value
                 if not outer:
@@ -207,12 +220,12 @@ def usage_update(usage: Any, **names: tuple[str, ...]) -> UsageUpdate | None:
     return UsageUpdate(**values, extra=extra or None)
 
 
-def _usage_value(field: str, holder: Any, name: str) -> Any:
-    if not isinstance(holder, dict):
+def _usage_value(field: str, value: Any) -> Any:
+    if value is None:
         return None
     if field == "tool_usage":
-        return as_dict(get(holder, name)) or None
-    return number(holder, name) if field.endswith("_cost") else integer(holder, name)
+        return as_dict(value) or None
+    return as_number(value) if field.endswith("_cost") else as_integer(value)
 
 
 class Adapter(ABC):
