@@ -474,6 +474,19 @@ def test_bedrock_gives_bytes_as_boto3_does() -> None:
     assert response([chunk]).text == "hi"
 
 
+def test_bedrock_counts_tokens_for_models_that_do_not() -> None:
+    metrics = {"inputTokenCount": 7, "outputTokenCount": 5, "firstByteLatency": 90}
+    inner = [
+        {"outputs": [{"text": "Hi", "stop_reason": None}]},
+        {"outputs": [{"text": "!", "stop_reason": "stop"}], "amazon-bedrock-invocationMetrics": metrics},
+    ]
+    done = response([{"chunk": {"bytes": json.dumps(one).encode()}} for one in inner])
+    assert (done.text, done.finish_reason) == ("Hi!", "stop")
+    assert done.usage is not None
+    assert (done.usage.input_tokens, done.usage.output_tokens) == (7, 5)
+    assert done.usage.extra == {"firstByteLatency": 90}
+
+
 def test_bedrock_usage_comes_after_the_stop() -> None:
     chunks = [
         {"contentBlockDelta": {"delta": {"text": "a"}, "contentBlockIndex": 0}},

@@ -27,6 +27,7 @@ from .base import (
     Events,
     Mapped,
     as_arguments,
+    as_dict,
     get,
     has,
     integer,
@@ -61,8 +62,8 @@ FINISH: dict[str, Mapped] = {
 }
 
 USAGE: dict[str, tuple[str, ...]] = {
-    "input_tokens": ("inputTokens", "inputTextTokenCount", "prompt_token_count"),
-    "output_tokens": ("outputTokens", "totalOutputTextTokenCount", "generation_token_count"),
+    "input_tokens": ("inputTokens", "inputTextTokenCount", "prompt_token_count", "inputTokenCount"),
+    "output_tokens": ("outputTokens", "totalOutputTextTokenCount", "generation_token_count", "outputTokenCount"),
     "total_tokens": ("totalTokens",),
     "cached_input_tokens": ("cacheReadInputTokens", "cacheReadInputTokenCount"),
     "tool_usage": ("serverToolUsage",),
@@ -70,6 +71,7 @@ USAGE: dict[str, tuple[str, ...]] = {
 
 EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
 INVOKED: tuple[type[Adapter], ...] = (AnthropicAdapter, CohereAdapter, CohereV1Adapter, OpenAIChatAdapter)
+METRICS = "amazon-bedrock-invocationMetrics"  # on the last chunk, whatever the model
 COUNTS = ("inputTextTokenCount", "totalOutputTextTokenCount", "prompt_token_count", "generation_token_count")
 
 
@@ -190,7 +192,8 @@ class BedrockAdapter(Adapter):
         piece = text(holder, "outputText", "generation", "text")
         if piece:
             out.append(TextDelta(text=piece))
-        update = usage_update({name: inner[name] for name in COUNTS if name in inner}, **USAGE)
+        counts = {name: inner[name] for name in COUNTS if name in inner}
+        update = usage_update(counts | (as_dict(inner.get(METRICS)) or {}), **USAGE)
         if update is not None and (update.input_tokens or update.output_tokens):
             out.append(update)
         reason = word(holder, "completionReason", "stop_reason")
