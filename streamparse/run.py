@@ -20,6 +20,7 @@ from . import adapters
 from .adapters import AdapterProtocol
 from .adapters.text import TextAdapter
 from .captures import BodyDecoder
+from .captures.decoders import QUOTED, broken
 from .drive import Engine, Stepped, engine_here
 from .errors import LimitExceeded, ProviderError, SchemaError, StreamParseError, UsageError
 from .events import ResultMessage
@@ -390,6 +391,8 @@ class _Pipe:
         self._body: BodyDecoder | None = None
         self._source: Any = None
         self._began = self._reads_text = False
+        self._status = 0  # of an HTTP response
+        self._complaint = ""  # the text of one that refuses the request
         self._first: list[Any] = []  # chunks that do not tell the adapter yet
 
     def opened(self, feed: Feed) -> None:
@@ -397,6 +400,7 @@ class _Pipe:
         self._source = feed.source if feed.about is None else feed.about
         if feed.content_type is not None:
             self._body = BodyDecoder(content_type=feed.content_type)
+            self._status = feed.status or 0
 
     def feed(self, chunk: Any) -> list[ProviderEvent]:
         """The events of one chunk."""
@@ -410,6 +414,8 @@ class _Pipe:
     def close(self) -> list[ProviderEvent]:
         """The last events."""
         events = self._read_all(self._body.close()) if self._body is not None else []
+        if self._complaint:
+            raise self._refused()
         if self._adapter is None:
             events = events + self._begin(adapters.detect(self._first, last=True))
         assert self._adapter is not None
@@ -428,10 +434,18 @@ class _Pipe:
                 f"a chunk of the stream is {type(chunk).__name__}",
                 expected="str or bytes" if self._reads_text else "the chunks of an SDK, or text",
             )
+        if self._status >= 400 and isinstance(chunk, str):
+            self._complaint += chunk
+            if len(self._complaint) > QUOTED or "\n" in self._complaint.strip():
+                raise self._refused()
+            return []
         if self._began and self._adapter is not None:
             return self._adapter.feed(chunk)
         self._first.append(chunk)
         return self._begin(self._adapter or adapters.detect(self._first))
+
+    def _refused(self) -> ProviderError:
+        return broken(f"the provider answered with status {self._status}", self._complaint)
 
     def _begin(self, adapter: AdapterProtocol | None) -> list[ProviderEvent]:
         if adapter is None:

@@ -174,14 +174,15 @@ class Feed:
 
     `errors` are those of the attempts before, for a callable that wants them: in its parameter `errors`, else in its
     first positional one without a default. `timeout` bounds every wait for the source, in seconds. After `open`,
-    `source` is the object that is iterated, `about` the dict that held it (boto3's), and `content_type` that of an HTTP
-    response (None: it is none).
+    `source` is the object that is iterated, `about` the dict that held it (boto3's), and `content_type` and `status`
+    are those of an HTTP response (None: it is none).
     """
 
     def __init__(self, source: Any, *, errors: Sequence[BaseException] = (), timeout: float | None = None) -> None:
         self.source = source
         self.about: Any = None
         self.content_type: str | None = None
+        self.status: int | None = None
         self._errors = list(errors)
         self._timeout = timeout
         self._steps = 0
@@ -231,6 +232,8 @@ class Feed:
             self._iterate(source.__aiter__())
         elif kind in ("body", "async body"):
             self.content_type = str(source.headers.get("content-type") or source.headers.get("Content-Type") or "")
+            status = getattr(source, "status_code", None) or getattr(source, "status", None)
+            self.status = status if isinstance(status, int) else None
             make = _async_body(source, ops.is_async or self._reads_async) if kind == "async body" else None
             self._iterate(make().__aiter__() if make is not None else iter(_body(source)))
         elif kind == "boto3":

@@ -100,6 +100,8 @@ ONE, TWO = {"a": 1}, {"b": 2}
             "event: error\ndata: went wrong\n\n", [{"type": "error", "error": {"message": "went wrong"}}], id="words"
         ),
         pytest.param('error: {"error":{"m":1}}\n\n', [{"type": "error", "error": {"m": 1}}], id="error line"),
+        pytest.param('data: {"a":1}\n\n{"error":{"m":1}}\n', [ONE, {"error": {"m": 1}}], id="error that is no event"),
+        pytest.param('data: {"a":1}\n\n{"error":{"m":1}}', [ONE, {"error": {"m": 1}}], id="and no line"),
         pytest.param(
             'data: {"a":"x\u2028y\u2029z\x85\x0b\x0c"}\n\n', [{"a": "x\u2028y\u2029z\x85\x0b\x0c"}], id="U+2028"
         ),
@@ -366,9 +368,6 @@ GOOD = 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"hi"}}],"object
         pytest.param('data: {"id":"c",\n\ndata: {"x":1}\n\n', '{"id":"c",', id="invalid JSON"),
         pytest.param("data: Internal Server Error\n\n", "Internal Server Error", id="words"),
         pytest.param("<html>\r\n<body>Bad gateway</body></html>", "<html>", id="a page in the middle"),
-        pytest.param(
-            '{"error": {"message": "late"}}\n', '{"error": {"message": "late"}}', id="an error that is no event"
-        ),
     ],
 )
 def test_faults_of_an_event_stream(rest: str, said: str) -> None:

@@ -292,7 +292,8 @@ def test_lines_of_server_sent_events_are_decoded() -> None:
 class HTTPResponse:
     """As httpx gives it."""
 
-    def __init__(self, body: bytes, content_type: str = "text/event-stream") -> None:
+    def __init__(self, body: bytes, content_type: str = "text/event-stream", status: int = 200) -> None:
+        self.status_code = status
         self.headers = {"content-type": content_type, "x-request-id": "req-1"}
         self.stream = generate([])
         self._body = body
@@ -353,6 +354,23 @@ def test_an_http_response_as_requests_gives_it() -> None:
 def test_an_http_response_that_is_a_page_is_an_error_that_shows_it() -> None:
     with pytest.raises(ProviderError, match="Bad gateway"):
         wrap(HTTPResponse(b"<html>Bad gateway</html>", "text/html")).get_text()
+
+
+@pytest.mark.parametrize("body", ["upstream connect error", "upstream connect error\nreset\n" + 99 * "."])
+def test_a_refused_request_is_no_answer(body: str) -> None:
+    result = wrap(HTTPResponse(body.encode(), "text/plain", 503))
+    with pytest.raises(ProviderError, match=r"status 503: 'upstream connect error'"):
+        result.get_text()
+    assert result.response is not None
+    assert (result.response.text, result.response.end_state) == ("", "error")
+    assert wrap(HTTPResponse(body.encode(), "text/plain")).get_text() == body
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", "text/plain"])
+def test_a_refused_request_says_why(content_type: str) -> None:
+    body = b'{"error": {"message": "over quota", "code": "quota"}}'
+    with pytest.raises(ProviderError, match="over quota"):
+        wrap(HTTPResponse(body, content_type, 429)).get_text()
 
 
 # ---- what generators show

@@ -59,10 +59,10 @@ class SSEDecoder(_Faults):
     ends an event.
 
     A chunk is the JSON in the data of one event. `[DONE]` gives none. A name other than `message` becomes the chunk's
-    `type` where it has none. Data that is no JSON is a fault, but under the name `error` it is the message of one. The
-    line `error: {…}`, which is no field of the standard, is read as an error event: some servers send it. A last event
-    without its blank line counts where it is whole. Fields that are not known are skipped, as the standard wants it,
-    but a body that has no other ones is a fault.
+    `type` where it has none. Data that is no JSON is a fault, but under the name `error` it is the message of one. Two
+    things that some servers send are errors, though the standard does not know them: a line `error: {…}`, and a line
+    that is a JSON object with an `error`. A last event without its blank line counts where it is whole. Fields that are
+    not known are skipped, as the standard wants it, but a body that has no other ones is a fault.
     """
 
     _LINE = re.compile(r"\r\n|\r|\n")
@@ -138,8 +138,10 @@ class SSEDecoder(_Faults):
             self._data.append(value)
         elif name in self._FIELDS:
             return  # where to go on, and when to come back: of no use here
+        elif (error := _bare_error(line)) is not None:
+            chunks.append(error)
         elif line.lstrip().startswith(("<", "{", "[")):
-            # By the standard an unknown field is skipped; a page or a bare JSON error is no field.
+            # By the standard an unknown field is skipped; a page or bare JSON is no field.
             self._fault = broken("a line that is no part of an event stream", line)
         elif self._first is None:
             self._first = line
@@ -165,6 +167,15 @@ class SSEDecoder(_Faults):
         elif event and event != "message" and "type" not in chunk and "event_type" not in chunk:
             chunk = {"type": event, **chunk}
         chunks.append(chunk)
+
+
+def _bare_error(line: str) -> dict[str, Any] | None:
+    """The JSON error that a server wrote without its `data:`; None where `line` is none."""
+    try:
+        value = json.loads(line) if line.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    return value if is_dict(value) and "error" in value else None
 
 
 class NDJSONDecoder(_Faults):
