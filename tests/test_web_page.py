@@ -184,7 +184,7 @@ def test_fields_grow_before_the_reply_is_complete(browser: Browser, server: Serv
         grown = page.evaluate("Object.fromEntries(Object.entries(growing).map(([path, sizes]) => [path, [...sizes]]))")
         sizes = grown["reply_draft"]
         assert sizes == sorted(sizes)
-        assert len(sizes) > 10
+        assert len(sizes) >= 3
         assert page.get_attribute("#card", "aria-busy") == "false"
 
 

@@ -93,7 +93,7 @@ export class TextSink {
 }
 
 /** `length`, or one less where it would part the two halves of a character. */
-function wholeCharacters(text, length) {
+export function wholeCharacters(text, length) {
   const code = text.charCodeAt(length - 1);
   return code >= 0xd800 && code < 0xdc00 ? length - 1 : length;
 }

@@ -6,7 +6,7 @@
  */
 
 import { connect } from "./client.js";
-import { Card, TextSink, label } from "./card.js";
+import { Card, TextSink, label, wholeCharacters } from "./card.js";
 
 const TRIAGE = {
   name: "triage",
@@ -34,8 +34,10 @@ const TICKET =
   "This is my third message about order 1182! The desk was to come last Tuesday, and nobody can tell me where it is. " +
   "The lamp did come, but the box had been opened. If I do not hear from you today I want my money back. Zoë Müller";
 
-/** Milliseconds of a screen's frame that may go into changing the page. */
+/** Milliseconds of a screen's frame that may go into changing the page; the browser lays it out afterwards. */
 const BUDGET = 6;
+/** Characters that are added at a time. */
+const GULP = 8000;
 /** Milliseconds between two announcements: a screen reader is to speak, not to shout. */
 const QUIET = 1500;
 /** The rate is drawn for so many steps of so many milliseconds. */
@@ -48,7 +50,7 @@ const $ = (id) => document.getElementById(id);
 
 const work = { jobs: [], at: 0, scheduled: false };
 
-/** Do `job` before long, after all that was asked for before it. */
+/** Do `job` before long, after all that was asked for before it. `job.run()` says whether there is more of it to do. */
 function later(job) {
   work.jobs.push(job);
   if (work.scheduled) return;
@@ -58,23 +60,59 @@ function later(job) {
 
 function draw() {
   const until = performance.now() + BUDGET;
-  while (work.at < work.jobs.length) {
-    work.jobs[work.at++].run();
-    if (performance.now() > until) break;
-  }
-  if (work.at === work.jobs.length) {
-    work.jobs = [];
-    work.at = 0;
-    work.scheduled = false;
-  } else {
+  while (work.at < work.jobs.length && performance.now() < until) step();
+  scroller.scroll();
+  if (work.at < work.jobs.length) {
     requestAnimationFrame(draw);
+  } else {
+    dropWork();
+    work.scheduled = false;
   }
+}
+
+function step() {
+  let more = false;
+  try {
+    more = work.jobs[work.at].run();
+  } catch (error) {
+    reportError(error); // the page goes on without it
+  }
+  if (!more) work.at++;
 }
 
 function dropWork() {
   work.jobs = [];
   work.at = 0;
 }
+
+/** Keeps the ends of growing texts in sight, unless the reader has scrolled away from them. */
+const scroller = {
+  boxes: new Map(),
+
+  /** `box` has grown. */
+  grown(box) {
+    if (!this.boxes.has(box)) {
+      this.boxes.set(box, { atEnd: true, grown: true });
+      box.addEventListener("scroll", () => {
+        this.boxes.get(box).atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      });
+    }
+    this.boxes.get(box).grown = true;
+  },
+
+  /** Nothing is in the boxes any more. */
+  reset() {
+    for (const state of this.boxes.values()) state.atEnd = true;
+  },
+
+  /** Once a frame: to ask for heights between changes would lay out the page again and again. */
+  scroll() {
+    for (const [box, state] of this.boxes) {
+      if (state.grown && state.atEnd) box.scrollTop = box.scrollHeight;
+      state.grown = false;
+    }
+  },
+};
 
 /** Text that waits to be added somewhere; more may join it until its turn comes. */
 class Addition {
@@ -85,7 +123,10 @@ class Addition {
   }
 
   run() {
-    this.add(this.text);
+    const length = this.text.length > GULP ? wholeCharacters(this.text, GULP) : this.text.length;
+    this.add(this.text.slice(0, length));
+    this.text = this.text.slice(length);
+    return this.text !== "";
   }
 
   /** Add `text` to `target` later, together with what waits for it, if nothing else was asked for in between. */
@@ -169,7 +210,7 @@ class Run {
     $("reasoning").dataset.state = "waiting";
     $("card-title").textContent = form === null ? "Reply" : "Ticket triage";
     this.#card = new Card($("document"), $("calls"), form, (source) => {
-      while (work.at < work.jobs.length) work.jobs[work.at++].run();
+      while (work.at < work.jobs.length) step();
       return (source === "content" ? this.reply.fields : this.reply.arguments(source).fields).values();
     });
     this.#clearTexts();
@@ -181,6 +222,7 @@ class Run {
     $("reasoning-text").replaceChildren();
     this.#raw = new TextSink($("raw"));
     this.#reasoning = new TextSink($("reasoning-text"));
+    scroller.reset();
     this.#final = 0;
   }
 
@@ -197,7 +239,7 @@ class Run {
       Addition.later(this.#reasoning, text, (all) => {
         if ($("reasoning").dataset.state === "waiting") showReasoning("growing");
         this.#reasoning.append(all);
-        follow($("reasoning-text"));
+        scroller.grown($("reasoning-text"));
       });
     });
     reply.onEvent("reasoning_done", () => later({ run: () => showReasoning("done") }));
@@ -237,7 +279,7 @@ class Run {
   #write(text) {
     Addition.later(this.#raw, text, (all) => {
       this.#raw.append(all);
-      follow($("raw"));
+      scroller.grown($("raw"));
     });
   }
 
@@ -301,11 +343,6 @@ function connection(reply, state, wait) {
   };
   place.textContent = words[state];
   if (state === "waiting") announcer.say("The connection was lost.");
-}
-
-/** Keep the end of a text in sight, unless the reader has scrolled away from it. */
-function follow(box) {
-  if (box.scrollHeight - box.scrollTop - box.clientHeight < 80) box.scrollTop = box.scrollHeight;
 }
 
 // ---- the controls
