@@ -29,6 +29,7 @@ import streamparse
 from streamparse.cli.app import app
 from streamparse.cli.output import printable, to_json
 from streamparse.cli.plain import Lines
+from streamparse.cli.recorded import Recording
 from streamparse.cli.tree import KEPT, Excerpt
 from streamparse.cli.view import View
 from streamparse.response import Response
@@ -658,10 +659,63 @@ def test_marks_tell_growing_done_and_cut() -> None:
     parser = streamparse.StreamParser()
     view = View()
     view.feed(("instant", event) for event in parser.feed('{"a": "whole", "b": {"c": "gro'))
-    assert drawn(view, 60)[:3] == ["✓ a whole", "● b", "  ● c gro▌"]
+    for spin in "⠙⠹⠸":  # what is open spins, all of it together
+        assert drawn(view, 60)[:3] == ["✓ a whole", f"{spin} b", f"  {spin} c gro▌"]
     view.feed(("instant", event) for event in parser.close().events)
     view.over = True
     assert drawn(view, 60)[:3] == ["✓ a whole", "✂ b", "  ✂ c gro"]
+
+
+def test_what_was_never_closed_stands_still_at_the_end() -> None:
+    """A run that is given up, as with Ctrl-C, ends without events for what was open."""
+    view = View()
+    view.feed(("instant", event) for event in streamparse.StreamParser().feed('{"a": {"b": "gro'))
+    view.over = True
+    assert drawn(view, 60) == ["● a", "  ● b gro▌", "cancelled, 0 fields"]
+
+
+def test_a_field_is_shown_as_soon_as_it_is_open() -> None:
+    view = View()
+    chunks = ['{"a": {"b": [', '{"c": "', "x", '"}]}}']
+    items = streamparse.wrap(chunks, adapter="text", emit_starts=True).get_generator("all")
+    frames = []
+    for event, data in items:
+        view.feed([(event, data)])
+        if event == "instant" and data.event_type == "start":
+            frames.append([re.sub("[⠋-⠿]", "*", line) for line in drawn(view, 60)[:-1]])
+    assert frames[1:] == [
+        ["* a"],
+        ["* a", "  * b"],
+        ["* a", "  * b", "    * [0]"],
+        ["* a", "  * b", "    * [0]", "      * c ▌"],
+    ]
+
+
+class Half(Recording):
+    """A recording of which a part has been read."""
+
+    def __init__(self, size: int, position: int) -> None:
+        super().__init__("-")
+        self.size, self.position = size, position
+
+
+@pytest.mark.parametrize("width", [10, 40, 120])
+def test_a_long_file_has_a_progress_bar(width: int) -> None:
+    view = View(recording=Half(20_000_000, 5_000_000))
+    view.feed(played(json.dumps(list(range(100)))[:-1]))
+    lines = drawn(view, width, 12)
+    assert len(lines) <= 12
+    assert all(cell_len(line) <= width for line in lines)
+    if width >= 40:
+        assert lines[-1].endswith(" 25% of 20.0 MB")
+        bar = lines[-1].removesuffix(" 25% of 20.0 MB").rstrip()
+        room = width - len("  25% of 20.0 MB")
+        assert set(bar) <= set("━╸╺")
+        assert room // 4 - 1 <= len(bar) <= room // 4 + 1 or len(bar) == room
+    view.over = True
+    assert "MB" not in "".join(drawn(view, width, 12))
+    short = View(recording=Half(1000, 500))
+    assert "%" not in "".join(drawn(short, width, 12))
 
 
 def test_without_unicode_marks_are_ascii() -> None:

@@ -73,7 +73,7 @@ def demo(
     triage = files("streamparse") / "demo" / "triage.sse"
     with quiet_end(), as_file(triage) as path, Recording(str(path)) as recording:
         live = view.is_live(sys.stdout)
-        _show(recording, recording.wrap(speed=speed if live else 0))
+        _show(recording, recording.wrap(speed=speed if live else 0, emit_starts=live))
 
 
 @app.command()
@@ -132,7 +132,8 @@ def watch(
 ) -> None:
     """Show a stream as a tree that grows; in a pipe as one line for each field."""
     with quiet_end(), Recording(file, format=format_ or None) as recording:
-        _show(recording, _wrap(recording, adapter, speed, output, dialect, reasoning, documents))
+        live = view.is_live(sys.stdout)  # where a field is shown as soon as it is open
+        _show(recording, _wrap(recording, adapter, speed, output, dialect, reasoning, documents, emit_starts=live))
 
 
 @app.command()
@@ -183,10 +184,12 @@ def _wrap(
     dialect: str,
     reasoning: str,
     documents: str,
+    *,
+    emit_starts: bool = False,
 ) -> StreamResult[Any]:
     with usage_errors():
         options = parser_options(output=output or None, dialect=dialect, reasoning=reasoning, documents=documents)
-        return recording.wrap(adapter=adapter or None, speed=speed, **options)
+        return recording.wrap(adapter=adapter or None, speed=speed, emit_starts=emit_starts, **options)
 
 
 def _until_error(items: Iterator[Any]) -> Iterator[Any]:

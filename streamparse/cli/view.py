@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.filesize import decimal
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.segment import Segment
@@ -32,8 +33,8 @@ TEXT_LINES = 6
 FINAL_TEXT_LINES = 40
 THOUGHT_LINES = 4
 FINAL_THOUGHT_LINES = 12
-SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-MARKS: Final[dict[Mark, tuple[str, str, str]]] = {  # with Unicode, without, style
+SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "-\\|/")  # with Unicode, without
+MARKS: Final[dict[Mark, tuple[str, str, str]]] = {  # with Unicode, without, style; one that grows has a spinner
     "growing": ("●", "*", "yellow"),
     "done": ("✓", "+", "green"),
     "cut": ("✂", "x", "bold red"),
@@ -74,17 +75,14 @@ class View:
             lines = self._draw(console, options.max_width, ALL if self.over else max(console.size.height - 1, 4))
         for line in lines:
             yield from console.render(line, options.update(no_wrap=True, overflow="crop", height=None))
-        bar = self._progress()
-        if bar is not None:
-            yield bar
-            yield Segment.line()
+        yield from self._progress(console, options)
 
     # ---- the parts, from top to bottom
 
     def _draw(self, console: Console, width: int, height: int) -> list[Text]:
         tree = self.tree
         footer = self._footer(console, width)
-        if self._progress() is not None:
+        if self._size:
             height -= 1
         head: list[Text] = []
         if tree.reasoning.length:
@@ -200,15 +198,21 @@ class View:
 
     def _mark(self, mark: Mark) -> Text:
         sign, plain, style = MARKS[mark]
+        if mark == "growing" and not self.over:
+            return Text(self._spinner, style=style)
         return Text(sign if self._unicode else plain, style=style)
+
+    @property
+    def _spinner(self) -> str:
+        signs = SPINNER[0 if self._unicode else 1]
+        return signs[self._frame % len(signs)]
 
     def _footer(self, console: Console, width: int) -> list[Text]:
         tree = self.tree
         count = f"{tree.fields} field{'s' if tree.fields != 1 else ''}"
         if not self.over:
-            spin = SPINNER[self._frame % len(SPINNER)] if self._unicode else "-\\|/"[self._frame % 4]
             doing = "thinking" if tree.thinking else "streaming" if tree.roots or tree.text.length else "waiting"
-            return [Text(f"{spin} {doing}, {count}", style="dim")]
+            return [Text(f"{self._spinner} {doing}, {count}", style="dim")]
         state = tree.state or "cancelled"
         line = Text(state, style=STATES.get(state, "bold red"))
         line.append(f", {count}", style="dim")
@@ -219,11 +223,21 @@ class View:
             lines += Text(printable(note), style="red").wrap(console, width, overflow="fold")
         return lines
 
-    def _progress(self) -> ProgressBar | None:
-        recording = self._recording
-        if self.over or recording is None or recording.size is None or recording.size < LONG_FILE:
-            return None
-        return ProgressBar(total=recording.size, completed=recording.position)
+    @property
+    def _size(self) -> int:
+        """The bytes of a file that is so long that its progress is shown, else 0."""
+        size = None if self.over or self._recording is None else self._recording.size
+        return size if size is not None and size >= LONG_FILE else 0
+
+    def _progress(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self._size or self._recording is None:
+            return
+        read = min(self._recording.position / self._size, 1)
+        label = f" {read:4.0%} of {decimal(self._size)}"
+        bar = ProgressBar(total=1, completed=read)
+        yield from console.render(bar, options.update(max_width=max(options.max_width - len(label), 1), height=None))
+        yield Segment(label[: max(options.max_width - 1, 0)])
+        yield Segment.line()
 
 
 def is_live(stream: Any) -> bool:
