@@ -82,6 +82,8 @@ class Node:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.field = None
+        if isinstance(self, Container):
+            self.raw = None
         for name, value in state.items():
             setattr(self, name, value)
 
@@ -108,8 +110,8 @@ class Container(Node):
         """Members of an array that were left out stand before others that were not."""
         self.raw: Any = None
         """The container as it is read now, for a snapshot, where members are left out."""
-        self.bad = False
-        """A member did not fit."""
+        self.bad: set[Part] | None = None
+        """The members that did not fit."""
         self.waiting: tuple[tuple[Node, Any], ...] = ()
         """Closed members whose check has to wait: for the discriminator, or for fields defined before them."""
         self.given: dict[str, Any] = _NOTHING
@@ -144,6 +146,12 @@ class Container(Node):
         if self.shape.members is None or not isinstance(part, str):
             return None
         return self.shape.members.get().by_key.get(part)
+
+    def spoil(self, part: Part) -> None:
+        """Note that a member did not fit."""
+        if self.bad is None:
+            self.bad = set()
+        self.bad.add(part)
 
     def keep(self, part: Part, value: Any) -> None:
         """Add the next member, which fits."""

@@ -237,18 +237,18 @@ class SchemaStage:
         if level < len(self._inners):
             # That string is open, so the event is about it.
             self._inside(event, level)
-            return
-        kind = event.event_type
-        if kind == "delta":
-            self._delta(event)
-        elif kind == "start":
-            self._start(event, level)
-        elif kind == "done":
-            self._done(event)
-        elif kind == "reset":
-            self._reset(event)
         else:
-            self._cut(event)
+            kind = event.event_type
+            if kind == "delta":
+                self._delta(event)
+            elif kind == "start":
+                self._start(event, level)
+            elif kind == "done":
+                self._done(event)
+            elif kind == "reset":
+                self._reset(event)
+            else:
+                self._cut(event)
         if self.tree.invalid:
             self._tell(event)
 
@@ -374,7 +374,11 @@ class SchemaStage:
         tree = self.tree
         if tree.value is not HIDDEN:
             return tree.value
-        leaf, tree.leaf = tree.leaf, self._catch_up() if self._guided else tree.leaf
+        leaf = tree.leaf
+        if leaf is not None and leaf.field is None:  # a copy was made inside the string
+            leaf.field = (self._inners[-1].machine if self._inners else self._machine).leaf
+        if self._guided:
+            tree.leaf = self._catch_up()
         shown = tree.snapshot()
         tree.leaf = leaf
         return None if shown is HIDDEN else shown
@@ -396,8 +400,6 @@ class SchemaStage:
             parent, field = tree.chain[-1], machine.leaf
             leaf = Node(parent, field[KEY], "string", parent.shape.child(field[KEY]) or ANYTHING, True)
             leaf.field = field
-        elif leaf is not None and leaf.field is None:
-            leaf.field = machine.leaf
         return leaf
 
     def take_invalid(self) -> list[Invalid]:
@@ -474,13 +476,13 @@ class SchemaStage:
                     (delta[0] == "{" and "object" in inner.node.shape.kinds)
                     or (delta[0] == "[" and "array" in inner.node.shape.kinds)
                 ):
-                    self._give_up(level, event.value)
+                    self._give_up(level, event.value, early=True)
                     return
                 inner.started = True
                 self.tree.leaf = None
             self._pass_on(inner.machine.read(delta), level)
             if inner.machine.error is not None:
-                self._give_up(level, event.value)
+                self._give_up(level, event.value, early=True)
         elif kind == "done":
             if inner.started:
                 self._pass_on(inner.machine.finish(), level)
@@ -500,8 +502,8 @@ class SchemaStage:
         for event in events:
             self._take(event, level + 1)
 
-    def _give_up(self, level: int, text: str) -> None:
-        """It is no JSON: the string comes as it is; `text` is what was read of it so far."""
+    def _give_up(self, level: int, text: str, *, early: bool = False) -> None:
+        """It is no JSON: the string comes as it is; `text` is what was read of it so far. `early`: it is still open."""
         inner = self._inners[level]
         del self._inners[level:]
         parts = inner.node.parts
@@ -512,8 +514,9 @@ class SchemaStage:
         node = self.tree.open(inner.node.part, "string", inner.field)
         if self._starts:
             self._emit(make_event(inner.field, "start", None, None))
+        if early and node.live:
+            self.tree.refuse(node)
         if text:
-            node.pieces.append(text)
             self._emit(make_event(inner.field, "delta", text, inner.deltas))
 
     def _replace(self, level: int, text: str | None) -> None:

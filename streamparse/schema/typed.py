@@ -175,7 +175,7 @@ class TypedTree:
             if shape is None and live and isinstance(part, str) and parent.shape.forbids(part):
                 details = {"type": "extra_forbidden", "loc": (), "msg": "Extra inputs are not permitted", "input": None}
                 self.report(node.parts, (details,), None, early=True)
-                parent.bad = True
+                parent.spoil(part)
                 node.live = False
         node.field = field
         if isinstance(node, Container):
@@ -185,11 +185,11 @@ class TypedTree:
             self.leaf = node
         # A string in a container's place may hold that container as text: only its end tells.
         if node.live and kind not in node.shape.kinds and not (kind == "string" and node.shape.kinds & CONTAINERS):
-            self._wrong_kind(node)
+            self.refuse(node)
         return node
 
-    def _wrong_kind(self, node: Node) -> None:
-        """A value of a kind that cannot be right. The check has the last word: it may take more than the shape says."""
+    def refuse(self, node: Node) -> None:
+        """A value of a kind that cannot be right begins. The check has the last word: it may take more than that."""
         samples: dict[Kind, Any] = {"string": "", "number": 0, "boolean": True, "null": None, "object": {}, "array": []}
         sample = samples[node.kind]
         errors = node.shape.check(sample).errors
@@ -294,7 +294,7 @@ class TypedTree:
             parent.simplify()
         fits = not checked.errors and not checked.whole
         if not fits and not checked.whole:
-            parent.bad = True
+            parent.spoil(node.part)
         parent.store(node.part, checked.value if fits else self._as_it_is(node, value))
         if prop is not None and parent.shape.members is not None and parent.shape.members.get().needs_context:
             parent.settled |= {prop.name}
@@ -447,9 +447,17 @@ class TypedTree:
         if prop is not None:
             parent.settled -= {prop.name}
             parent.given = {name: item for name, item in parent.given.items() if name != prop.name}
-        # Whether another member did not fit is not known any more: check the container whole, then.
-        parent.whole = parent.whole or parent.bad
-        parent.bad = False
+        if parent.bad is not None:
+            parent.bad.discard(part)
+        base = (self.shape if parent.parent is None else parent.parent.shape.child(parent.part) or ANYTHING).resolve(
+            parent.kind
+        )
+        if base.tag is not None and part in base.tag.keys:
+            # What it was taken for counts no more: the whole decides.
+            parent.shape = base.but(tag=None)
+            parent.chosen = None
+            parent.failed = False
+            parent.whole = True
         parent.simplify()
 
     def snapshot(self) -> Any:
