@@ -136,9 +136,8 @@ def main() -> None:
         )
         # The fields, and the models round them: what pydantic does on the whole value is both in one.
         left = (full - bare - max(one, many)) / bare * 100
-        print(
-            f"| {name} | {bare:.3f} | {full:.3f} | {one:.3f} | {many:.3f} | {left:+.0f} %{' **' if left > GATE else ''} |"
-        )
+        mark = " **" if left > GATE else ""
+        print(f"| {name} | {bare:.3f} | {full:.3f} | {one:.3f} | {many:.3f} | {left:+.0f} %{mark} |")
     if "--one" not in sys.argv and IMPLEMENTATION == "compiled":
         environment = {**os.environ, "STREAMPARSE_PURE": "1"}
         subprocess.run([sys.executable, "-m", "benchmarks.schemas", "--one"], check=True, env=environment)

@@ -212,6 +212,7 @@ class TypedTree:
         parent = node.parent
         if isinstance(node, Container):
             self.chain.pop()
+            node.raw = value
         elif parent is not None and parent.simple and type(value) is node.shape.exact and node.live and not node.failed:
             parent.keep(node.part, value)
             return
