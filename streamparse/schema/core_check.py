@@ -108,9 +108,10 @@ class ModelCheck:
         values, extra, given = ({"root": checked.value}, None, {"root"}) if self._root else checked.value
         instance: Any = object.__new__(self._model)
         object.__setattr__(instance, "__dict__", values)
-        object.__setattr__(instance, "__pydantic_extra__", extra)
         object.__setattr__(instance, "__pydantic_fields_set__", given)
-        object.__setattr__(instance, "__pydantic_private__", None)
+        if not self._root:  # a root model has neither
+            object.__setattr__(instance, "__pydantic_extra__", extra)
+            object.__setattr__(instance, "__pydantic_private__", None)
         return Checked(instance) if self._post_init is None else self._post_init(instance)
 
 
