@@ -3,8 +3,9 @@
 * The `python` blocks of a page run in order and share their names.
 * An `output` block directly below a `python` block is what that block prints.
 * A `python { .no-run }` block is not run; `NO_RUN` says how many each page may have.
-* A `python { .client }` block needs a client that may be missing: tests/clients/test_docs.py runs it. A `python { .web }`
-  block needs a web framework: tests/test_web_docs.py runs it.
+* A `python { .client }` block needs a client that may be missing: tests/clients/test_docs.py runs it. A `.web` block
+  needs a web framework: tests/test_web_docs.py runs it. A `.app` block needs a toolkit of user interfaces:
+  tests/test_docs_apps.py runs it.
 * The official clients talk to a server in this process, which plays one reply in the provider's own wire format.
 """
 
@@ -52,7 +53,7 @@ class Block:
 
     @property
     def runs_elsewhere(self) -> bool:
-        return ".client" in self.info or ".web" in self.info
+        return any(where in self.info for where in (".client", ".web", ".app"))
 
 
 def blocks_of(markdown: str) -> list[Block]:
