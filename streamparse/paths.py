@@ -147,7 +147,7 @@ def _parse_dot(text: str) -> Parts:
 def _parse_slash(text: str) -> Parts:
     parts: list[Part] = []
     position = 0
-    while position < len(text) or (parts and text.endswith("/")):
+    while text:
         match = _SLASH_PART.match(text, position)
         if match is None:
             raise _bad(text, position)
@@ -172,8 +172,9 @@ def _parse_slash(text: str) -> Parts:
 def _parse_pointer(text: str) -> Parts:
     if text and not text.startswith("/"):
         raise _bad(text, 0)
-    if re.search(r"~(?![01])", text):
-        raise _bad(text, text.index("~"))
+    tilde = re.search(r"~(?![01])", text)
+    if tilde is not None:
+        raise _bad(text, tilde.start())
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:])
 
 

@@ -68,6 +68,7 @@ paths = st.lists(st.one_of(keys, st.integers(0, 10**6)), max_size=6).map(tuple)
         (('q"q', "b\\"), r'["q\"q"]["b\\"]', r'"q\"q"/"b\\"', '/q"q/b\\'),
         (("x", ""), 'x[""]', 'x/""', "/x/"),
         (("[0]",), '["[0]"]', '"[0]"', "/[0]"),
+        (("так нет",), '["так нет"]', '"так нет"', "/так нет"),
     ],
 )
 def test_styles(parts: Parts, dot: str, slash: str, pointer: str) -> None:
@@ -75,6 +76,15 @@ def test_styles(parts: Parts, dot: str, slash: str, pointer: str) -> None:
     assert format_path(parts, style="slash") == slash
     assert format_path(parts, style="pointer") == to_pointer(parts) == pointer
     assert parse_path(dot) == parse_path(slash, style="slash") == parts
+
+
+@pytest.mark.parametrize("key", ["\ud800", "x\udfff", "ё\udabc"])
+def test_a_lone_surrogate_is_escaped(key: str) -> None:
+    """A path can be encoded, whatever the key holds."""
+    for style in ("dot", "slash"):
+        text = format_path((key,), style=style)
+        assert f"\\u{ord(key[-1]):x}" in text.encode().decode()
+        assert parse_path(text, style=style) == (key,)
 
 
 @given(parts=paths)
@@ -110,18 +120,19 @@ def test_pointer_is_rfc_6901(parts: Parts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "dot", "slash"),
+    ("parts", "dot", "slash", "pointer"),
     [
-        (("tips", 3, "text"), "tips[*].text", "tips/*/text"),
-        ((0, 1), "[*][*]", "*/*"),
-        (("*", 0), '["*"][*]', '"*"/*'),
-        (("a", "0"), 'a["0"]', 'a/"0"'),
-        ((), "", ""),
+        (("tips", 3, "text"), "tips[*].text", "tips/*/text", "/tips/*/text"),
+        ((0, 1), "[*][*]", "*/*", "/*/*"),
+        (("*", 0), '["*"][*]', '"*"/*', "/*/*"),
+        (("a", "0"), 'a["0"]', 'a/"0"', "/a/0"),
+        ((), "", "", ""),
     ],
 )
-def test_wildcard(parts: Parts, dot: str, slash: str) -> None:
+def test_wildcard(parts: Parts, dot: str, slash: str, pointer: str) -> None:
     assert wildcard(parts) == dot
     assert wildcard(parts, style="slash") == slash
+    assert wildcard(parts, style="pointer") == pointer
 
 
 WORD = r"[^\W\d]\w*"
@@ -183,6 +194,47 @@ def test_no_pointer(text: str) -> None:
         parse_path(text, style="pointer")
 
 
+@pytest.mark.parametrize(
+    ("style", "text", "position"),
+    [
+        ("dot", "a..b", 1),
+        ("dot", "[0]a", 3),
+        ("dot", "ab.1c", 2),
+        ("dot", "x b", 1),
+        ("dot", 'abc["\\x"]', 3),
+        ("dot", "a[0].*b", 6),
+        ("dot", "a*", 1),
+        ("slash", "a//b", 2),
+        ("slash", "a/", 2),
+        ("slash", "/a", 0),
+        ("slash", "ab/c d", 3),
+        ("slash", 'ab/"\\x"', 3),
+        ("pointer", "a/b", 0),
+        ("pointer", "/~2", 1),
+        ("pointer", "/~0/~1/~", 7),
+    ],
+)
+def test_a_refusal_says_where(style: str, text: str, position: int) -> None:
+    """The text, the first character of the part that cannot be read, and how a path is written."""
+    with pytest.raises(UsageError) as caught:
+        parse_path(text, style=style)  # type: ignore[arg-type]
+    assert repr(text) in caught.value.message
+    assert re.findall(r"character (\d+)\Z", caught.value.message) == [str(position)]
+    assert "tips[0].text" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(("style", "text"), [("dot", "tips[*].text"), ("dot", "**.a"), ("slash", "tips/*")])
+def test_a_pattern_is_no_path(style: str, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_path(text, style=style)  # type: ignore[arg-type]
+    assert repr(text) in caught.value.message
+    assert "PathPattern" in str(caught.value.hint)
+
+
+def test_a_line_break_in_a_quoted_key_may_stand_as_it_is() -> None:
+    assert parse_path('a["b\nc"]') == parse_path('a/"b\nc"', style="slash") == ("a", "b\nc")
+
+
 @pytest.mark.parametrize("text", ["[" + "9" * 5000 + "]", "0\n", "[0]\n", "a\n"])
 def test_traps_of_the_language(text: str) -> None:
     """`int()` of many digits and `$` before a line end are CPython's affairs, not the caller's."""
@@ -193,13 +245,13 @@ def test_traps_of_the_language(text: str) -> None:
 
 @pytest.mark.parametrize("value", [None, 5, ("a",), b"a"])
 def test_a_path_is_text(value: object) -> None:
-    with pytest.raises(UsageError, match="str"):
+    with pytest.raises(UsageError, match=rf"a str, got {type(value).__name__}\Z"):
         parse_path(value)  # type: ignore[arg-type]
 
 
 def test_unknown_style_names_the_known_ones() -> None:
     for call in (lambda: parse_path("a", style="xpath"), lambda: format_path(("a",), style="xpath")):  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match=r"xpath.*dot.*slash.*pointer"):
+        with pytest.raises(UsageError, match=r"xpath.*expected dot, slash, pointer\Z"):
             call()
 
 
@@ -268,6 +320,8 @@ def test_no_pattern(pattern: str) -> None:
 def test_patterns_are_values() -> None:
     assert PathPattern("a[*]") == PathPattern("a[*]") != PathPattern("a[0]")
     assert hash(PathPattern("a[*]")) == hash(PathPattern("a[*]"))
+    assert len({hash(PathPattern(text)) for text in ("", "a", "b", "a[*]", "a.*", "a.**")}) > 1
+    assert (PathPattern("a/*", "slash").text, PathPattern("a/*", "slash").style) == ("a/*", "slash")
     assert "a[*]" in repr(PathPattern("a[*]"))
 
 
