@@ -160,6 +160,18 @@ class SchemaStage:
         self.waiting = self._held or self._watch is not None or bool(self._inners or self._buffers)
         return out
 
+    def feed_end(self, events: list[StreamingData]) -> list[StreamingData]:
+        """`feed`, where the machine tells of nothing but the end of the document, which is the last event."""
+        event: Any = events[-1]
+        if self.tree.chain or self._inners or event._type != "done" or event._field[PARENT] is not None:
+            return self.feed(events)
+        self._out = events
+        self.tree.close_unopened(event._field, event._value)
+        if self.tree.invalid:
+            self._tell(event)
+        self._out = []
+        return events
+
     def _plain(self, event: Any) -> bool:
         """Do what `_take` would do where that is little, but for showing the event: its value fits by its type, or all
         inside does, and its container is plain. False: it is to be done.
