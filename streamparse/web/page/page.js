@@ -230,9 +230,11 @@ class Run {
     const { reply } = this;
     reply.on("**", (field, change) => this.#field(field, change), { source: "*" });
     reply.onEvent("original_delta", ({ text }) => this.#write(text));
-    reply.onEvent("tool_call_delta", ({ id, name, arguments: text }) => {
+    let call = null;
+    reply.onEvent("tool_call_delta", ({ index, id, name, arguments: text }) => {
       if (id && name) later({ run: () => this.#card.nameCall(id, name) });
-      this.#write(text);
+      this.#write(call === null || call === index ? text : `\n${text}`);
+      call = index;
     });
     reply.onEvent("reasoning_delta", ({ text }) => {
       this.#deltas++;
@@ -314,6 +316,16 @@ class Run {
     announcer.say(`The reply is ${STATES[state]}.`);
     changed();
   }
+}
+
+/** Nothing has come yet. */
+function blank() {
+  for (const id of ["problem", "note"]) $(id).hidden = true;
+  for (const id of ["raw", "reasoning-text"]) $(id).replaceChildren();
+  showReasoning("waiting");
+  $("card-title").textContent = "Ticket triage";
+  new Card($("document"), $("calls"), TRIAGE, () => []);
+  show("waiting");
 }
 
 /** Show the state of the whole card. */
@@ -426,6 +438,8 @@ $("source").addEventListener("change", () => {
     start();
   } else {
     run?.close(); // a live run costs money: it starts when the reader says so
+    dropWork();
+    blank();
     changed();
   }
 });
@@ -485,8 +499,9 @@ $("ticket").value = TICKET;
 const asked = new URLSearchParams(location.search);
 const wanted = $("controls").querySelector(`input[name=speed][value="${CSS.escape(asked.get("speed") ?? "1")}"]`);
 if (wanted) wanted.checked = true;
-if (asked.get("play") !== "0") start();
-else changed();
+if (asked.get("play") === "0") blank();
+else start();
+changed();
 
 const sources = await (await fetch("sources")).json();
 maxUpload = sources.max_upload;
