@@ -217,6 +217,13 @@ def test_the_main_pages_have_code_that_runs(page: str) -> None:
     assert any(block.language == "output" for block in blocks)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_pictures_in_html_are_there(page: Path) -> None:
+    """The build of the docs checks those in Markdown only."""
+    for name in re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text(encoding="utf-8")):
+        assert (page.parent / name).is_file(), name
+
+
 def test_blocks_are_found() -> None:
     page = (
         "text\n```python\na = 1\n```\n\n```output\n1\n```\n    ~~~python { .no-run }\n    if a:\n        b\n    ~~~\n"
