@@ -31,7 +31,7 @@ WIDE = {"width": 1180, "height": 1150}
 TALL = {"width": 1180, "height": 1430}
 NARROW = {"width": 390, "height": 844}
 COLOURS = 240
-FRAME = 0.22
+FRAME = 0.28
 """Seconds between two frames of the picture that moves, at least."""
 
 
