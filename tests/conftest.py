@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +30,17 @@ settings.register_profile("thorough", max_examples=3000, deadline=None, suppress
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 SHARED = Path(__file__).parents[2] / "shared"
+OUTSIDE = os.environ.get("STREAMPARSE_OUTSIDE", "")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """With `STREAMPARSE_OUTSIDE=require` a test marked `outside` that would be skipped fails."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and OUTSIDE == "require" and item.get_closest_marker("outside") is not None:
+        report.outcome = "failed"
+        report.longrepr = f"STREAMPARSE_OUTSIDE=require, but this was skipped: {report.longrepr[2]}"
 
 
 def pytest_report_header() -> list[str]:

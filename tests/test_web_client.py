@@ -21,6 +21,8 @@ from support.outside import CLIENT, SCRIPTS, node
 import streamparse
 from streamparse.wire import to_sse
 
+pytestmark = pytest.mark.outside
+
 
 class Folder:
     """A node process that folds frames with client.js."""

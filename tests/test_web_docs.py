@@ -26,6 +26,8 @@ pytest.importorskip("sse_starlette", reason="needs the extra `web`")
 from support.redis_server import SERVER, redis_server
 from support.web import Page, frames_in, lines_of
 
+pytestmark = pytest.mark.outside
+
 DATA = {"title": "Rain in Spain", "tips": ["Take a coat.", "Wait."]}
 PATIENCE = 30
 

@@ -22,6 +22,8 @@ from support.web import Served, serving
 from streamparse.web.demo import MAX_UPLOAD, application
 from streamparse.web.live import Provider
 
+pytestmark = pytest.mark.outside
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

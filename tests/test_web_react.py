@@ -33,6 +33,8 @@ PAGE = """<!doctype html><title>hooks</title>
 <div id="root"></div>
 <script type="module">
 import { useField, useReply, useWhole } from "./react.js";
+
+pytestmark = pytest.mark.outside
 const h = React.createElement;
 window.drawn = { title: 0, other: 0 };
 

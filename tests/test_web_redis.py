@@ -32,7 +32,10 @@ from streamparse import UsageError
 from streamparse.web import EventStream, LogLost, LogUnavailable, RedisLog
 from streamparse.wire import Frame, to_frames
 
-pytestmark = pytest.mark.skipif(SERVER is None, reason="no redis-server on this machine (Debian: redis-server)")
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.skipif(SERVER is None, reason="no redis-server on this machine (Debian: redis-server)"),
+]
 
 WORKER = Path(__file__).parent / "support" / "web_worker.py"
 

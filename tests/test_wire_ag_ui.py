@@ -23,6 +23,8 @@ from streamparse import StreamParser, UsageError, wrap
 from streamparse.values import same_value
 from streamparse.wire import AGUIEncoder, Replica, to_ag_ui, to_frames, to_json
 
+pytestmark = pytest.mark.outside
+
 EVENTS: TypeAdapter[Any] = TypeAdapter(Event)
 
 

@@ -21,6 +21,8 @@ from streamparse.provider import Finish, Result, ToolCallDelta
 from streamparse.values import same_value
 from streamparse.wire import AI_SDK_HEADERS, AISDKEncoder, Replica, to_ai_sdk, to_frames
 
+pytestmark = pytest.mark.outside
+
 PACKAGES = ["ai", "ai-v5"]
 growths = st.sampled_from(["doubling", "append", "replace"])
 
