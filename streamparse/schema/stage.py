@@ -146,6 +146,8 @@ class SchemaStage:
         Of the values that the guide of the output names neither `start` nor anything else has to come, but where
         `waiting` says so.
         """
+        if not self.waiting and (not events or (len(events) == 1 and events[0].event_type == "delta")):
+            return events  # text of a string that needs nothing
         out = self._out = []
         tree = self.tree
         for event in events:

@@ -400,7 +400,13 @@ class TypedTree:
         if not node.mixed and shape.at_once is not None and 2 * len(node.values) < len(value):
             return shape.check(value, context)  # nearly all was left out
         checked = shape.compose(node.filled(value), context)
-        return shape.check(value, context) if checked.whole else checked
+        if checked.whole:
+            return shape.check(value, context)
+        if checked.errors:
+            # As pydantic says it of the data: what was put in is not what was made of it.
+            about = ((error, not error["loc"] or error["type"] == "missing") for error in checked.errors)
+            return Checked(None, tuple({**error, "input": value} if own else error for error, own in about))
+        return checked
 
     def _whole(self, node: Node, value: Any) -> Checked:
         return Checked(None, (_REPORTED,)) if node.failed else node.shape.check(value)
