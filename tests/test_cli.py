@@ -11,8 +11,10 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -691,6 +693,30 @@ def test_a_field_is_shown_as_soon_as_it_is_open() -> None:
     ]
 
 
+@pytest.mark.parametrize("given", ["file", "redirected", "fifo"])
+def test_the_size_of_a_file_is_known_and_that_of_a_pipe_is_not(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "reply.json"
+    text = json.dumps(DATA).encode()
+    writer = None
+    if given == "fifo":
+        os.mkfifo(path)
+        writer = threading.Thread(target=path.write_bytes, args=(text,))
+        writer.start()
+    else:
+        path.write_bytes(text)
+    with path.open(encoding="utf-8") if given == "redirected" else nullcontext() as stdin:
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", stdin)
+        with Recording("-" if given == "redirected" else str(path)) as recording:
+            assert recording.wrap().get_data() == DATA
+            assert recording.size == (None if given == "fifo" else len(text))
+            assert recording.position == len(text)
+    if writer is not None:
+        writer.join()
+
+
 class Half(Recording):
     """A recording of which a part has been read."""
 
@@ -720,11 +746,23 @@ def test_a_long_file_has_a_progress_bar(width: int) -> None:
 
 def test_without_unicode_marks_are_ascii() -> None:
     parser = streamparse.StreamParser()
-    view = View(unicode=False)
+    view = View(encoding="ascii")
     view.feed(
         [("reasoning_delta", "hm"), *(("instant", event) for event in parser.feed('{"a": "x", "b": "' + "y" * 400))]
     )
     assert all(line.isascii() for line in drawn(view, 40))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_what_a_terminal_cannot_show_is_laid_out_as_its_escape(encoding: str) -> None:
+    view = View(encoding=encoding)
+    view.feed(played(json.dumps({"prix €": "48,90 € pour Zoë, le 3 – ça va 💡. " * 5}, ensure_ascii=False)))
+    text = "".join(line.strip() for line in drawn(view, 40))
+    assert "\\u20ac" in text
+    assert "\\U0001f4a1" in text
+    assert ("ë" in text) == (encoding != "ascii")
+    for line in drawn(view, 40):
+        assert len(line.encode(encoding, "backslashreplace")) <= 40
 
 
 def test_a_reset_takes_back_what_was_shown() -> None:

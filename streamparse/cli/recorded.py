@@ -6,9 +6,11 @@ import importlib
 import itertools
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -71,12 +73,14 @@ class Recording:
         if self._path == "-":
             if sys.stdin.isatty():
                 sys.stderr.write("streamparse: reading from the terminal; end with Ctrl-D\n")
+            with suppress(OSError):  # where standard input is none of the system's
+                self.size = _size_of(sys.stdin.fileno())
             return sys.stdin.buffer
         try:
             self._file = Path(self._path).open("rb")  # noqa: SIM115  # closed by __exit__
         except OSError as error:
             fail(f"cannot read {self._path}: {error.strerror or error}")
-        self.size = os.fstat(self._file.fileno()).st_size
+        self.size = _size_of(self._file.fileno())
         return self._file
 
     def _chunks(self, file: BinaryIO, decoder: BodyDecoder) -> Iterator[Any]:
@@ -85,6 +89,12 @@ class Recording:
             self.position += len(piece)
             yield from decoder.feed(piece)
         yield from decoder.close()
+
+
+def _size_of(descriptor: int) -> int | None:
+    """The bytes of an open file; None for a pipe, a terminal and the like, which have no size."""
+    status = os.fstat(descriptor)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _failing(error: StreamParseError) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
-from .output import printable, utf8
+from .output import printable
 from .recorded import Recording
 from .tree import Excerpt, Mark, Node, Tree
 
@@ -53,12 +53,13 @@ STATES: Final = {
 
 
 class View:
-    """Draws a `Tree`. `feed` and drawing may happen in different threads."""
+    """Draws a `Tree` for a terminal of some encoding. `feed` and drawing may happen in different threads."""
 
-    def __init__(self, *, unicode: bool = True, recording: Recording | None = None) -> None:
+    def __init__(self, *, encoding: str = "utf-8", recording: Recording | None = None) -> None:
         self.tree = Tree()
         self.over = False
-        self._unicode = unicode
+        self._encoding = encoding
+        self._unicode = "utf" in encoding.lower()
         self._recording = recording
         self._frame = 0
         self._lock = threading.Lock()
@@ -130,7 +131,7 @@ class View:
         line = Text(indent)
         line.append_text(self._mark(node.mark))
         line.append(" ")
-        name = printable(label)
+        name = self._printable(label)
         if len(name) > width // 2:
             name = name[: max(width // 2 - 1, 1)] + self._more
         line.append(name, style="bold cyan")
@@ -173,7 +174,7 @@ class View:
         room = max(width - 1, 1)
         lines: list[Text] = []
         for line in shown.split("\n"):
-            lines += Text(printable(line.expandtabs(4).rstrip("\r"))).wrap(console, room, overflow="fold") or [Text()]
+            lines += Text(self._printable(line.expandtabs(4).rstrip("\r"))).wrap(console, room, overflow="fold") or [Text()]
         more = len(lines) > limit or text.length > len(shown)
         lines = lines[-limit:] if from_end else lines[:limit]
         if more:
@@ -187,6 +188,11 @@ class View:
                 lines[-1].truncate(max(room - 1, 1))
                 lines[-1].append_text(mark)
         return lines or [Text()]
+
+    def _printable(self, text: str) -> str:
+        """What is written in the end, escapes and all: a line must not become longer once it is laid out."""
+        text = printable(text)
+        return text if self._unicode else text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
     @property
     def _lines(self) -> int:
@@ -220,7 +226,7 @@ class View:
             line.append(f", {len(tree.remarks)} remark{'s' if len(tree.remarks) != 1 else ''}", style="dim")
         lines = [line]
         for note in (*tree.invalid[:3], *([tree.error] if tree.error else [])):
-            lines += Text(printable(note), style="red").wrap(console, width, overflow="fold")
+            lines += Text(self._printable(note), style="red").wrap(console, width, overflow="fold")
         return lines
 
     @property
@@ -248,7 +254,7 @@ def is_live(stream: Any) -> bool:
 def show(items: Iterable[tuple[str, Any]], recording: Recording | None = None) -> View:
     """Draw a run while it lasts. Returns the view, over."""
     console = Console(highlight=False)
-    view = View(unicode=utf8(sys.stdout), recording=recording)
+    view = View(encoding=console.encoding, recording=recording)
     try:
         with Live(view, console=console, refresh_per_second=FRAMES_PER_SECOND, redirect_stdout=False):
             try:
