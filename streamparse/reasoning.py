@@ -476,8 +476,6 @@ class Splitter:
     def _forced_start(self, pieces: list[Piece], start: int) -> None:
         self._take(pieces, SKIP, start)
         self.blocks += 1
-        self._thought = False
-        self._opener = ""
         family = self._family
         self._closers = tuple(dict.fromkeys(pair[1] for pair in family.blocks))
         siblings = tuple(one for closer in self._closers for one in family.siblings(closer))

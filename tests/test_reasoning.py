@@ -17,7 +17,7 @@ from support.values import show
 
 from streamparse import LimitExceeded, Limits, StreamParser, UsageError
 from streamparse.provider import Finish, ReasoningDelta, TextDelta
-from streamparse.reasoning import FAMILIES, Splitter, as_family
+from streamparse.reasoning import FAMILIES, Splitter, as_family, call_name
 from streamparse.turn import ParserOptions, Turn
 
 THOUGHT = 'Okay: a < b?\n\n1. A draft: {"city": "Rome"}\nWait — that\'s wrong… </ thin <|x|> so \'Paris\'.'
@@ -295,6 +295,32 @@ def test_special_tokens_behind_the_wrapper() -> None:
     check(text, "abc", VALUE, answer=ANSWER, reasoning="cohere")
 
 
+def test_special_token_behind_the_wrapper_that_is_cut() -> None:
+    token = "<|END_OF_TURN_TOKEN|>"
+    for end in range(len(token) + 1):
+        check(f"<|START_RESPONSE|>{ANSWER}<|END_RESPONSE|>{token[:end]}", "", VALUE, answer=ANSWER, reasoning="cohere")
+    check(f"<|START_RESPONSE|>{ANSWER}<|END_RESPONSE|>\n{token}\n{token}", "", VALUE, answer=ANSWER, reasoning="cohere")
+
+
+def test_half_a_closer_of_the_wrapper_is_text() -> None:
+    check("<|START_RESPONSE|>abc<|END_RESP", "", ..., answer="abc<|END_RESP", reasoning="cohere")
+
+
+@pytest.mark.parametrize("spaces", [30, 511, 512, 600])
+def test_closer_with_white_space_and_text_behind_it(spaces: int) -> None:
+    """It is no closer, however far away the text is."""
+    answer = json.dumps({"a": "x<|END_RESPONSE|>" + " " * spaces + "y"})
+    text = f"<|START_RESPONSE|>{answer}<|END_RESPONSE|>"
+    check(text, "", json.loads(answer), answer=answer, reasoning="cohere")
+
+
+@pytest.mark.parametrize("half", ["<resp", "<|END_THI", "< "])
+def test_half_a_delimiter_behind_a_block_is_text(half: str) -> None:
+    for space in ("", "\n"):
+        text = f"<|START_THINKING|>abc<|END_THINKING|>{space}{half}"
+        assert check(text, "abc", ..., reasoning="auto").text.strip() == half.strip()
+
+
 def test_reasoning_of_cohere_that_is_not_closed() -> None:
     check(f"<|START_THINKING|>abc<|START_RESPONSE|>{ANSWER}<|END_RESPONSE|>", "abc", VALUE, answer=ANSWER)
 
@@ -418,6 +444,7 @@ def test_preamble_is_visible_and_not_the_answer() -> None:
     check(preamble + final, "", DATA, answer='I try {"a": 0} first.\n\n{"a":1}')
     check(preamble + START + CALL, "", ..., answer='I try {"a": 0} first.')
     check(preamble + preamble.replace("0", "2") + final, "", DATA)
+    check(preamble + "\n" + final, "", DATA, answer='I try {"a": 0} first.\n\n{"a":1}')
 
 
 def test_answer_that_was_put_into_the_commentary() -> None:
@@ -448,10 +475,26 @@ def test_gpt_oss_cut_behind_its_thought() -> None:
     header = START + "<|channel|>final<|message|>"
     for end in (0, *range(2, len(header))):
         check("<|channel|>analysis<|message|>abc<|end|>" + header[:end], "abc", ..., answer="")
+    check("<|channel|>analysis<|message|>abc<|end|>\n" + header[:-3], "abc", ..., answer="")
 
 
 def test_plain_answer_of_gpt_oss() -> None:
     check(f'{START}<|message|>{{"a":1}}<|end|>', "", DATA, answer='{"a":1}', reasoning="gpt-oss")
+
+
+def test_name_of_a_call() -> None:
+    """The protocol writes `to=functions.NAME` for the caller's tools, and other namespaces for built-in ones."""
+    assert call_name(" to=functions.get_weather<|message|>") == "get_weather"
+    assert call_name("<|start|>assistant to=browser.search <|message|>") == "browser.search"
+    assert call_name("<|tool|>") == ""
+
+
+def test_kinds_of_a_preamble() -> None:
+    """The first piece of a text beside the answer is told from those that go on with it."""
+    splitter = Splitter(as_family("gpt-oss"))
+    opener = "<|channel|>commentary<|message|>"
+    found = [piece for chunk in (opener, "ab", "cd", "ef<|end|>") for piece in splitter.feed(chunk)]
+    assert found + splitter.close() == [(0, opener), (5, "ab"), (4, "cd"), (4, "ef"), (0, "<|end|>")]
 
 
 # ---- the turn
@@ -527,24 +570,37 @@ def test_custom_expressions() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "named"),
     [
-        "no-such-family",
-        ("<a>",),
-        ("", "x"),
-        (" ", "x"),
-        [("a", "b"), "c"],
-        5,
-        ("re:(", "x"),
-        ("re:x*", "y"),
-        [],
-        [("a", 1)],
+        ("no-such-family", "no-such-family"),
+        (("<a>",), "<a>"),
+        (("", "x"), "'', 'x'"),
+        ((" ", "x"), "' ', 'x'"),
+        ([("a", "b"), "c"], "'c'"),
+        ([("a", "b", "c")], "'c'"),
+        (5, "5"),
+        (("re:(", "x"), "re:("),
+        (("re:x*", "y"), "re:x*"),
+        (("y", "re:x*"), "re:x*"),
+        ([], "no delimiters"),
+        ([("a", 1)], "1"),
     ],
 )
-def test_wrong_delimiters(wrong: Any) -> None:
+def test_wrong_delimiters(wrong: Any, named: str) -> None:
     with pytest.raises(UsageError) as caught:
         StreamParser(reasoning=wrong)
+    assert named in caught.value.message
     assert caught.value.expected or caught.value.hint
+
+
+def test_wrong_family_names_the_known_ones() -> None:
+    with pytest.raises(UsageError) as caught:
+        as_family("no-such-family")
+    assert set(str(caught.value.expected).split(", ")) == {"auto", *WRITTEN}
+
+
+def test_an_expression_that_matches_some_text_is_taken() -> None:
+    check('xxxabcyy{"a":1}', "abc", DATA, reasoning=("re:x{3}", "re:y+"))
 
 
 # ---- the splitter itself
