@@ -7,7 +7,6 @@ answer costs no more than one of a short answer. All text of the model goes thro
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -174,7 +173,8 @@ class View:
         room = max(width - 1, 1)
         lines: list[Text] = []
         for line in shown.split("\n"):
-            lines += Text(self._printable(line.expandtabs(4).rstrip("\r"))).wrap(console, room, overflow="fold") or [Text()]
+            whole = Text(self._printable(line.expandtabs(4).rstrip("\r")))
+            lines += whole.wrap(console, room, overflow="fold") or [Text()]
         more = len(lines) > limit or text.length > len(shown)
         lines = lines[-limit:] if from_end else lines[:limit]
         if more:
