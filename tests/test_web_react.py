@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from support.web import serving
 
 from streamparse.web import EventStream
 
+pytestmark = pytest.mark.outside
+
 MODULES = Path(os.environ.get("STREAMPARSE_NODE_MODULES") or Path(__file__).parent / "node" / "node_modules")
 
 PAGE = """<!doctype html><title>hooks</title>
@@ -33,8 +36,6 @@ PAGE = """<!doctype html><title>hooks</title>
 <div id="root"></div>
 <script type="module">
 import { useField, useReply, useWhole } from "./react.js";
-
-pytestmark = pytest.mark.outside
 const h = React.createElement;
 window.drawn = { title: 0, other: 0 };
 
@@ -62,9 +63,12 @@ SHIM = "export const { useCallback, useEffect, useState, useSyncExternalStore } 
 VALUE = {"title": "Rain in Späin 🌧 " * 10, "other": "x"}
 
 
-async def slowly(text: str) -> AsyncIterator[str]:
+async def slowly(text: str, may_end: threading.Event) -> AsyncIterator[str]:
+    """The text in pieces; its second half only when it may."""
     for at in range(0, len(text), 3):
         await anyio.sleep(0.005)
+        while at > len(text) / 2 and not may_end.is_set():
+            await anyio.sleep(0.01)
         yield text[at : at + 3]
 
 
@@ -73,7 +77,8 @@ def test_hooks_draw_what_changed() -> None:
     lacking = [name for name in ("react", "react-dom") if not (MODULES / name / "umd").is_dir()]
     if lacking:
         missing(f"{MODULES} lacks {', '.join(lacking)} 18: npm install --no-package-lock --prefix tests/node")
-    stream = EventStream(streamparse.wrap(slowly(json.dumps(VALUE)), adapter="text"))
+    may_end = threading.Event()
+    stream = EventStream(streamparse.wrap(slowly(json.dumps(VALUE), may_end), adapter="text"))
 
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
@@ -100,6 +105,7 @@ def test_hooks_draw_what_changed() -> None:
         page.wait_for_selector('#title[data-state="growing"]')
         grown = page.inner_text("#title")
         assert VALUE["title"].startswith(grown)
+        may_end.set()
         page.wait_for_selector('#other[data-state="done"]')
         page.wait_for_function("JSON.parse(document.getElementById('tree').textContent)[1]")
         assert json.loads(page.inner_text("#tree")) == [VALUE, True, "closed"]
