@@ -443,7 +443,7 @@ def test_a_reply_of_a_megabyte_stays_responsive(browser: Browser, server: Served
             )
         assert len(times) > 20
         assert middle < 50
-        assert late < 200
+        assert late < 250  # other tests may run beside it
         assert worst < 1500
         got = shown(page)
         if form == "one long text":
