@@ -717,6 +717,16 @@ def test_the_size_of_a_file_is_known_and_that_of_a_pipe_is_not(
         writer.join()
 
 
+def test_no_events_are_kept_of_what_may_be_large(tmp_path: Path) -> None:
+    path = tmp_path / "reply.json"
+    path.write_text(json.dumps(DATA), encoding="utf-8")
+    with Recording(str(path)) as recording:
+        result = recording.wrap()
+        assert len(list(result.get_generator("all"))) > 10
+        assert list(result.get_generator("all")) == []
+        assert result.get_data() == DATA
+
+
 class Half(Recording):
     """A recording of which a part has been read."""
 

@@ -52,22 +52,24 @@ class Recording:
             self._file.close()
 
     def wrap(self, *, adapter: str | None = None, speed: float = 0, **options: Any) -> StreamResult[Any]:
-        """The result of the recording. `speed` 1 plays it back about as fast as a model writes, 0 as it is read.
+        """The result of the recording, for one reader: no events are kept for later ones, since files may be large.
+        `speed` 1 plays it back about as fast as a model writes, 0 as it is read.
 
         Raises `UsageError` and `SchemaError` for an option that cannot be used. Ends the command with a message where
         the file cannot be opened.
         """
-        wrap([], adapter=adapter, **options)  # complain about options before anything is opened
+        options = {"adapter": adapter, "replay": False, **options}
+        wrap([], **options)  # complain about options before anything is opened
         decoder = BodyDecoder(format=self._format)
         chunks = self._chunks(self._open(), decoder)
         try:
             first = next(chunks, _END)
         except StreamParseError as error:
-            return wrap(_failing(error), adapter=adapter, **options)
+            return wrap(_failing(error), **options)
         if adapter is None and decoder.format == "text":
-            adapter = "text"  # decided by more than a first piece, which is all that `wrap` would look at
+            options["adapter"] = "text"  # decided by more than a first piece, which is all that `wrap` would look at
         source = chunks if first is _END else itertools.chain((first,), chunks)
-        return wrap(_played(source, speed) if speed else source, adapter=adapter, **options)
+        return wrap(_played(source, speed) if speed else source, **options)
 
     def _open(self) -> BinaryIO:
         if self._path == "-":
