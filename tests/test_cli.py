@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from support.bodies import Body, differences, load
+from support.processes import heed_ctrl_c
 from typer.testing import CliRunner
 
 import streamparse
@@ -428,11 +429,6 @@ def read_until(process: subprocess.Popen[bytes], enough: Callable[[bytes], bool]
         assert piece, f"it ended after {got!r}"
         got += piece
     return got
-
-
-def heed_ctrl_c() -> None:
-    """A shell starts what runs in its background with SIGINT ignored, and programs pass that on to those they start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

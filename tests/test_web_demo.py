@@ -25,6 +25,7 @@ import streamparse
 pytest.importorskip("uvicorn", reason="needs the extra `web`")
 pytest.importorskip("sse_starlette", reason="needs the extra `web`")
 
+from support.processes import heed_ctrl_c
 from support.web import Served, page_of, read_all, serving
 
 from streamparse.web.demo import MAX_UPLOAD, application
@@ -351,6 +352,7 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment},
+            preexec_fn=heed_ctrl_c,
         )
 
     def __enter__(self) -> str:

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, Final
 
-from ..dialect import STRICT
-from ..limits import Limits
-from ..parser import StreamParser
+from ..json_text import Written, read, write, write_int
 from ..values import NumberLexeme, to_int
 
 # Half a surrogate pair has no UTF-8. The others are legal in JSON and in SSE, but readers that use `str.splitlines`
 # (Python's HTTP clients do) take them for ends of lines.
 _ESCAPED: Final = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
-
-
-class _Written(str):
-    """Text that is JSON already."""
-
-    __slots__ = ()
 
 
 def to_json(value: Any) -> str:
@@ -42,7 +34,7 @@ def to_json(value: Any) -> str:
             return written if written.isascii() else _ESCAPED.sub(_escape, written)
         except ValueError:  # a number that the standard library cannot write
             pass
-    return _to_json(value)
+    return write(value, _scalar)
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
@@ -59,32 +51,20 @@ def _is_plain(value: Any, levels: int) -> bool:
     return all(_is_plain(item, levels - 1) for item in items)
 
 
-def _to_json(value: Any) -> str:
-    out: list[str] = []
-    work: list[Any] = [value]  # a stack of its own: `json.dumps` gives up at a depth that a document may have
-    while work:
-        item = work.pop()
-        if isinstance(item, _Written):
-            out.append(item)
-        elif isinstance(item, NumberLexeme):
-            out.append(item if item[-1:].isdigit() else _not_finite(float(item)))
-        elif isinstance(item, str):
-            out.append(_string(item))
-        elif item is None or isinstance(item, bool):
-            out.append("null" if item is None else "true" if item else "false")
-        elif isinstance(item, int):
-            out.append(_int(item))
-        elif isinstance(item, float):
-            out.append(float.__repr__(item) if isfinite(item) else _not_finite(item))
-        elif isinstance(item, Decimal):
-            out.append(str(item) if item.is_finite() else _not_finite(float(item)))
-        elif isinstance(item, dict):
-            work.extend(reversed(_object(item)))
-        elif isinstance(item, list | tuple):
-            work.extend(reversed(_array(item)))
-        else:
-            work.append(_plain(item))
-    return "".join(out)
+def _scalar(item: Any) -> Any:
+    if isinstance(item, NumberLexeme):
+        return Written(item if item[-1:].isdigit() else _not_finite(float(item)))
+    if isinstance(item, str):
+        return Written(_string(item))
+    if item is None or isinstance(item, bool):
+        return Written("null" if item is None else "true" if item else "false")
+    if isinstance(item, int):
+        return Written(write_int(item))
+    if isinstance(item, float):
+        return Written(float.__repr__(item) if isfinite(item) else _not_finite(item))
+    if isinstance(item, Decimal):
+        return Written(str(item) if item.is_finite() else _not_finite(float(item)))
+    return _plain(item)
 
 
 def _string(text: str) -> str:
@@ -96,33 +76,8 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
-def _int(number: int) -> str:
-    # CPython refuses to write an int of more than 4300 digits, `Decimal` does not.
-    return int.__repr__(number) if number.bit_length() < 14_000 else str(Decimal(int(number)))
-
-
 def _not_finite(number: float) -> str:
     return "null" if number != number else "1e999" if number > 0 else "-1e999"
-
-
-def _object(value: dict[Any, Any]) -> list[Any]:
-    pieces: list[Any] = [_Written("{")]
-    comma = ""
-    for name, item in value.items():
-        pieces += (_Written(f"{comma}{_string(name if isinstance(name, str) else str(name))}:"), item)
-        comma = ","
-    pieces.append(_Written("}"))
-    return pieces
-
-
-def _array(value: Sequence[Any]) -> list[Any]:
-    pieces: list[Any] = [_Written("[")]
-    for index, item in enumerate(value):
-        if index:
-            pieces.append(_Written(","))
-        pieces.append(item)
-    pieces.append(_Written("]"))
-    return pieces
 
 
 def _plain(value: Any) -> Any:
@@ -134,18 +89,12 @@ def _plain(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
-# What comes over the wire was bounded where it was parsed.
-_UNBOUNDED: Final = Limits(depth=1 << 30, string=1 << 40, key=1 << 40, number=1 << 40, document=1 << 40)
-
-
 def from_json(text: str) -> Any:
     """The value of one JSON text of any depth. Raises `ValueError` (or our `JSONSyntaxError`, which is one)."""
     try:
         return json.loads(text, parse_int=to_int)
     except RecursionError:
-        parser = StreamParser(dialect=STRICT, limits=_UNBOUNDED, surrogates="keep")
-        parser.feed(text)
-        return parser.close().data
+        return read(text, "strict", "keep")
 
 
 def number_of(lexeme: str, mode: str = "int_float") -> Any:
