@@ -320,14 +320,14 @@ class Locator:
     def _comment(self, steps: list[Step], final: bool) -> bool:
         """A comment before the document. Where no document follows it was prose, and is text either way."""
         block = self._buffer.startswith("/*")
-        end = self._buffer.find("*/" if block else "\n")
+        end = self._buffer.find("*/", 2) if block else self._buffer.find("\n")
         if end < 0 and not final:
             if len(self._buffer) <= self._held:
                 return True
             self._state = _PROSE
             return False
         self._note(steps, "comment")
-        self._skip(steps, len(self._buffer) if end < 0 else end + (2 if block else 1))
+        self._skip(steps, len(self._buffer))  # looked at with each character: it ends where the comment does
         return False
 
     def _fits(self, char: str) -> bool:
@@ -385,10 +385,12 @@ class Locator:
             if char in ",，" or (opener == "[" and (char in '-"{[' or char.isalnum())):
                 return opener == "["  # a comma, or the next item without one
         if char in "}]":
-            # A bracket with one bare word in it: a document only when nothing but white space follows.
+            # A bracket with one bare word in it: a document only when nothing but the end of its envelope follows.
             at = _after_space(buffer, at + 1)
-            if at == len(buffer):
-                return True if final else None
+            if at == len(buffer) or (buffer[at] == "<" and at + 1 == len(buffer)):
+                return buffer[-1] != "<" if final else None
+            if buffer[at] == "<":
+                return buffer[at + 1] == "|" or (buffer[at + 1] == "/" and self._wrapped)
             return bool(self._fenced) and buffer[at] in "`~"
         return False
 
@@ -420,7 +422,6 @@ class Locator:
         if match[0] in ("```", "~~~"):
             if self._fenced == match[0]:
                 self._fenced = ""
-                self._code = False
                 self._skip(steps, 3)
             else:
                 self._open_fence(steps)
@@ -443,13 +444,10 @@ class Locator:
         return False
 
     def _say(self, steps: list[Step], length: int) -> None:
-        space = _after_space(self._buffer[:length], 0)
-        if space < length:
+        if length and not self._buffer[:length].isspace():
             self._prose = True
-            if self.count and "trailing_text" not in self._noted:
-                self._skip(steps, space)
+            if self.count:
                 self._note(steps, "trailing_text")
-                length -= space
         self._skip(steps, length)
 
     def _opens_in_prose(self, buffer: str, final: bool) -> bool | None:
@@ -480,7 +478,6 @@ class Locator:
                 if not self._fenced:
                     self._note(steps, "trailing_text")
                 self._fenced = ""
-                self._code = False
             self._skip(steps, closing.end())
             return False
         if not final and _CLOSING_TAG_START.fullmatch(buffer) is not None:

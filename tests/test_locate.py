@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
+import pickle
 import time
 from typing import Any
 
 import pytest
 from support.runner import Outcome, run
-from support.splits import each, pieces, two_way
+from support.splits import at_random, each, pieces, two_way
 from support.values import show
 
 from streamparse import JsonSchema, StreamParser
@@ -18,9 +21,9 @@ JSON = '{"a":1}'
 
 
 def everywhere(text: str, **options: Any) -> Outcome:
-    """The outcome of `text`, the same one whole, at every split in two, and one character at a time."""
+    """The outcome of `text`, the same one whole, at every split in two (short ones), and each character alone."""
     first = run([text], **options)
-    for chunks in (each(text), *two_way(text)):
+    for chunks in (each(text), *(two_way(text) if len(text) <= 300 else at_random(text, "locate"))):
         assert run(chunks, **options) == first, chunks
     return first
 
@@ -103,6 +106,9 @@ def test_fence_inside_a_string_inside_a_fence() -> None:
         "~~~\ntext\n~~~",
         "`d[0]` and `{x}`",
         "```\n```",
+        "````python\nx = {}\n````",
+        "~~~~py\nf([])\n~~~~",
+        '```python title="x.py"\nx = {}\n```',
     ],
 )
 def test_code_before_the_fence_with_the_document(code: str) -> None:
@@ -143,6 +149,7 @@ def test_several_fences() -> None:
         "Ich heiße „Jörg“ {ü}: ",
         'See { "unclosed quote } then ',
         "[unclosed and {unclosed then ",
+        "See {",
     ],
 )
 def test_prose_before(prose: str) -> None:
@@ -191,8 +198,21 @@ def test_empty_documents_in_prose_count_if_nothing_better_comes() -> None:
     ],
 )
 def test_at_the_start_nearly_everything_is_a_document(text: str, data: Any) -> None:
-    for before, behind in (("", ""), ("\n ", "\n"), ("```\n", "\n```"), ("```json\n", "\n```\n")):
+    for before, behind in (
+        ("", ""),
+        ("\n ", "\n"),
+        ("```\n", "\n```"),
+        ("```json\n", "\n```\n"),
+        ("<json>", "</json>"),
+        ("", "\n<|im_end|>"),
+        ("```js\nconst x = ", "\n```"),
+    ):
         check(before + text + behind, data)
+
+
+@pytest.mark.parametrize("text", ["[red] <", "[red] < 5", "[red]</b>", "<b>[red]<i>", "[red] `x`", "{red}</b>"])
+def test_one_word_in_brackets_with_text_behind_it_is_none(text: str) -> None:
+    check(text, ...)
 
 
 # ---- wrappers and tokens
@@ -303,6 +323,32 @@ def test_a_lone_scalar_counts(text: str) -> None:
     check(text, value[text.strip("`json \n")] if "`" in text else value[text.strip()])
 
 
+@pytest.mark.parametrize(
+    "inside", ["[[1]]", "a[[1]]", 'ab{"x":1}', '"[[1]]', 'a"[[1]]"', "\\[[1]]\\", '\n{"a":1}\t', "```json\n[[1]]\n```"]
+)
+@pytest.mark.parametrize("space", ["", " ", "\n\n", " " * 600])
+def test_a_lone_string_is_the_answer_whatever_stands_inside(inside: str, space: str) -> None:
+    check(json.dumps(inside) + space, inside)
+
+
+@pytest.mark.parametrize("size", [505, *range(508, 516), 1100])
+def test_a_long_lone_string(size: int) -> None:
+    """It is too long to be looked at again; an escape may stand where it is cut."""
+    for tail in ('"[[1]]', "\\[[1]]", '\\"[[1]]"'):
+        value = "x" * size + tail
+        text = json.dumps(value)
+        got = run([text])
+        assert got == run(each(text))
+        assert got.data == show(value)
+
+
+@pytest.mark.parametrize("string", ['"hi"', '"' + "x" * 600 + '"', '"a\\"b"'])
+def test_a_string_and_text_is_prose(string: str) -> None:
+    for between in (" she said: ", "x", "  ", " " * 600):
+        check(f"{string}{between}{JSON}", DATA, "leading_text")
+    check('"[[1]]"x', [[1]], "leading_text", "trailing_text")
+
+
 def test_a_scalar_with_something_beside_it_does_not_count() -> None:
     for text in ("42 apples", "true story", '"hi" she said', "null and void"):
         check(text, ...)
@@ -312,6 +358,64 @@ def test_the_document_whose_keys_fit_wins() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
     for between in ("\n", " and ", "\n```\n```json\n"):
         check('{"other":1}' + between + '{"a":"x","b":"z"}', {"a": "x", "b": "z"}, output=JsonSchema(schema))
+
+
+def test_documents_that_do_not_fit_are_passed_over() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    output = JsonSchema(schema)
+    for between in ("\n", " and ", ", "):
+        three = between.join(['{"other":1}', '{"else":{"b":2}}', '{"a":"x"}'])
+        check(three, {"a": "x"}, "extra_document", output=output)
+    check('{"other":1}\n{"else":2}', {"other": 1}, "trailing_text", output=output)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here's {{it}}:\n```json\n{JSON}\n```\nBye {{x}}.",
+        f"/* a */ <json>{JSON}</json>",
+        '"a [[1]] b"',
+        f"```sh\nx\n```\n{JSON}",
+    ],
+)
+def test_copies_go_on_alike(text: str) -> None:
+    """Pickled or copied in the middle of an envelope."""
+    whole = StreamParser()
+    whole.feed(text)
+    want = whole.close()
+    for cut in range(len(text)):
+        parser = StreamParser()
+        parser.feed(text[:cut])
+        for other in (pickle.loads(pickle.dumps(parser)), copy.deepcopy(parser)):
+            other.feed(text[cut:])
+            got = other.close()
+            assert (got.data, got.text) == (want.data, want.text)
+            assert [row.code for row in got.diagnostics] == [row.code for row in want.diagnostics]
+
+
+# ---- comments
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        '/*/ {"b":2} */',
+        '/* {"b":2} */',
+        "/***/",
+        '// {"b":2}\n',
+        '# {"b":2}\n',
+        "/* " + "x" * 400 + " */",
+        "// one\n/* two */\n# three\n",
+    ],
+)
+def test_a_document_in_a_comment_is_none(comment: str) -> None:
+    check(comment + JSON, DATA, "comment")
+
+
+@pytest.mark.parametrize("comment", ["// the answer", "# Title", "/* open", "/"])
+def test_a_comment_alone(comment: str) -> None:
+    check(comment, ...)
+    check("# Title\n\nSome text: " + JSON, DATA)
 
 
 # ---- it streams, and it stays small
