@@ -263,6 +263,12 @@ def test_wrapper_is_remarked_on() -> None:
     for text in (f"<json>{JSON}</json>", f"result = {JSON};", f"callback({JSON});", f"json\n{JSON}"):
         got = check(text, DATA, "wrapper")
         assert "trailing_text" not in got.codes
+    check(f"{JSON}</json>", DATA, "trailing_text")  # the closer of nothing
+    check(f"{JSON};", DATA, "trailing_text")
+    check(f"{JSON}\n```", DATA, "trailing_text")
+    check(f"```json\n{JSON}\n```\n\n```", DATA, "fence", "trailing_text")
+    got = check(f"```json\n{JSON}\n```\n", DATA, "fence")
+    assert "trailing_text" not in got.codes
 
 
 # ---- several documents

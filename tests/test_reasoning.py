@@ -616,6 +616,13 @@ def test_wrong_family_names_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         as_family("no-such-family")
     assert set(str(caught.value.expected).split(", ")) == {"auto", *WRITTEN}
+    assert "(opener, closer)" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("wrong", [5, []])
+def test_wrong_delimiters_say_what_is_expected(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r'expected "auto" or \("<think>", "</think>"\)'):
+        as_family(wrong)
 
 
 def test_an_expression_that_matches_some_text_is_taken() -> None:
