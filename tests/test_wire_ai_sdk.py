@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from support import splits, texts
 from support.chats import ARGUMENTS, RUNS, TEXT, chunk, content, end, retried
+from support.chats import call as tool_call
 from support.node import MANY_AT_ONCE, as_doubles, need_node, read_bodies, version
 from support.streams import AsyncStream, Stream, chat
 
@@ -170,6 +172,19 @@ def test_duplicate_keys_take_what_was_below_back() -> None:
         part["data"]["path"]: part["data"]["state"] for part in told["message"]["parts"] if part["type"] == "data-field"
     }
     assert states == {"a.b": "reset", "a": "done", "c": "done", "a[0]": "done", "": "done"}
+
+
+@pytest.mark.parametrize("strings", ["doubling", "append", "replace"])
+def test_strings_that_grow_side_by_side_stay_whole(strings: Any) -> None:
+    """Calls beside each other, and the answer beside both: each field keeps its own text."""
+    wholes = [{"q": "the first call"}, {"q": "the second one"}]
+    calls = [list(tool_call(json.dumps(whole), index=at, call_id=f"call-{at}")) for at, whole in enumerate(wholes)]
+    answer = list(content('{"a": "text of the answer"}', size=4))
+    chunks = [one for row in zip_longest(*calls, answer) for one in row if one is not None]
+    message = read("ai", wrap([*chunks, *end()]).get_generator("all"), strings=strings)["message"]
+    for at, whole in enumerate(wholes):
+        assert document_of(fields_of(message, f"call-{at}")) == whole
+    assert document_of(fields_of(message)) == {"a": "text of the answer"}
 
 
 def test_dynamic_tools() -> None:

@@ -684,6 +684,18 @@ def test_on_trio_frames_come_too() -> None:
     assert replay(frames).data == {"a": "some text", "b": [1, 2]}
 
 
+def test_strings_of_several_sources_that_grow_side_by_side_come_back() -> None:
+    parsers = {source: StreamParser(source=source) for source in ("content", "call-1", "call-2")}
+    texts_of = {source: json.dumps({"q": f"the text of {source}"}) for source in parsers}
+    events: list[StreamingData] = []
+    for at in range(max(map(len, texts_of.values()))):
+        for source, parser in parsers.items():
+            events += parser.feed(texts_of[source][at : at + 1])
+    values = {event.source: event.value for event in from_frames(to_frames(events)) if event.event_type == "delta"}
+    assert values == {source: f"the text of {source}" for source in parsers}
+    assert list(from_frames(to_frames(events))) == events
+
+
 def test_leaving_a_sync_reader_leaves_the_result_whole() -> None:
     result = wrap(Stream(chat(pieces('{"a": 1}'))))
     frames = to_frames(result.get_generator("all"))

@@ -55,9 +55,10 @@ class AISDKEncoder(ChatEncoder):
     ) -> None:
         super().__init__(text=text, **options)
         self._message_id = message_id or str(uuid4())
-        self._growth = Growth(strings)
-        self._append = strings == "append"
-        self._growing: tuple[str, str] | None = None  # source and path of the string that grows
+        Growth(strings)  # so that a wrong option fails here
+        self._strings: Strings = strings
+        # By source, the path of the string that grows and what came of it: the calls of a model may come side by side.
+        self._growing: dict[str, tuple[str, Growth]] = {}
         self._sent: dict[str, Places[dict[str, Any]]] = {}  # by source, the fields that were sent
         self._dynamic = {"dynamic": True} if dynamic_tools else {}
 
@@ -103,26 +104,26 @@ class AISDKEncoder(ChatEncoder):
         if kind in SCALARS:
             field["value"] = data["value"]
         elif kind == "string":
-            field["text"] = self._growth.text if self._growing == key else ""
-            self._growing = None
+            path, growth = self._growing.pop(source, ("", None))
+            field["text"] = growth.text if growth is not None and path == data["path"] else ""
         return [self._data(key, data, event_type, **field)]
 
     def _grow_field(self, key: tuple[str, str], data: dict[str, Any]) -> list[Part]:
-        if self._growing != key:
-            self._growing = key
-            self._growth.begin("")
-        whole = self._growth.add(data["delta"])
+        source, path = key
+        growing = self._growing.get(source)
+        if growing is None or growing[0] != path:
+            growing = self._growing[source] = path, Growth(self._strings)
+        whole = growing[1].add(data["delta"])
         if whole is not None:
             return [self._data(key, data, "growing", text=whole)]
-        if not self._append:
+        if self._strings != "append":
             return []
-        delta = {"path": data["path"], "parts": data["parts"], "source": key[0], "delta": data["delta"]}
+        delta = {"path": path, "parts": data["parts"], "source": source, "delta": data["delta"]}
         return [{"type": "data-field-delta", "data": delta, "transient": True}]
 
     def _reset(self, source: str, parts: list[Any]) -> list[Part]:
         """A part cannot be taken out of a message: those that no longer count say so."""
-        if self._growing is not None and self._growing[0] == source:
-            self._growing = None
+        self._growing.pop(source, None)
         taken = self._sent[source].take(tuple(parts)) if source in self._sent else []
         return [self._part((source, field["path"]), field, "reset") for field in taken]
 

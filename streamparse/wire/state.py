@@ -309,8 +309,7 @@ class EventDecoder:
         self._number: NumberMode = number
         self._trees: dict[str, Tree] = {}
         self._lexeme: Any = None  # the value of the number or boolean whose `done` comes next
-        self._field: Field | None = None  # of the string that grows
-        self._key: Any = None
+        self._growing: dict[str, tuple[Parts, Field]] = {}  # by source, the string that grows
 
     def feed(self, frame: Frame) -> list[StreamingData]:
         """The event of a `field` frame, and a reset of every root for a `snapshot`; none of another frame."""
@@ -340,17 +339,18 @@ class EventDecoder:
         tree.feed(data)
         if kind not in SCALARS and event_type in ("done", "cut"):
             value = tree.at(parts)
-        self._key = None
+        self._growing.pop(source, None)
         return restore_event(parts, kind, source, self._style, event_type, data.get("delta"), value)
 
     def _growth(self, tree: Tree, data: dict[str, Any], source: str, parts: Parts) -> StreamingData:
         tree.feed(data)
-        if self._field is None or self._key != (source, parts):
-            self._field = field_at(parts, "string", source, self._style, [])
-            self._key = (source, parts)
-        pieces: list[str] = self._field[-1]
+        growing = self._growing.get(source)
+        if growing is None or growing[0] != parts:
+            growing = self._growing[source] = parts, field_at(parts, "string", source, self._style, [])
+        field = growing[1]
+        pieces: list[str] = field[-1]
         pieces.append(data["delta"])
-        return make_event(self._field, "delta", data["delta"], len(pieces))
+        return make_event(field, "delta", data["delta"], len(pieces))
 
 
 def from_frames(
