@@ -107,6 +107,8 @@ def test_fence_inside_a_string_inside_a_fence() -> None:
         "`d[0]` and `{x}`",
         "```\n```",
         "````python\nx = {}\n````",
+        "``` PYTHON\nx = {}\n```",
+        "```python of mine\nx = {}\n```",
         "~~~~py\nf([])\n~~~~",
         '```python title="x.py"\nx = {}\n```',
     ],
@@ -373,6 +375,15 @@ def test_documents_that_do_not_fit_are_passed_over() -> None:
         three = between.join(['{"other":1}', '{"else":{"b":2}}', '{"a":"x"}'])
         check(three, {"a": "x"}, "extra_document", output=output)
     check('{"other":1}\n{"else":2}', {"other": 1}, "trailing_text", output=output)
+    before = '{"other":1}\n{"else":2}\n'
+    places: list[int | None] = []
+    for text in ('{"a":"x",}', before + '{"a":"x",}'):
+        parser = StreamParser(output=output)
+        parser.feed(text)
+        places += [row.offset for row in parser.close().diagnostics if row.code == "trailing_comma"]
+    alone, behind = places
+    assert alone is not None
+    assert behind == alone + len(before)  # nothing that was passed over is counted twice or left out
 
 
 @pytest.mark.parametrize(
