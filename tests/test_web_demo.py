@@ -223,6 +223,21 @@ async def test_a_body_that_is_too_large_is_refused(client: httpx.AsyncClient, an
     assert str(MAX_UPLOAD) in answer.text
 
 
+async def test_a_client_that_goes_while_it_sends_is_nothing_to_report() -> None:
+    messages = iter([{"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"}])
+    scope = {"type": "http", "method": "POST", "path": "/upload", "query_string": b"", "headers": [(b"host", b"x")]}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await application()(scope, receive, send)
+    assert sent[0]["status"] == 400
+
+
 # ---- other origins
 
 
@@ -231,6 +246,7 @@ async def test_a_body_that_is_too_large_is_refused(client: httpx.AsyncClient, an
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
@@ -415,6 +431,14 @@ def test_a_port_that_is_taken_is_told() -> None:
     assert run.returncode == 2
     assert f"cannot listen on 127.0.0.1, port {port}" in run.stderr
     assert "--port" in run.stderr
+
+
+@pytest.mark.parametrize("host", ["é..x", "a" * 300])
+def test_a_host_that_cannot_be_one_is_told(host: str) -> None:
+    from streamparse.web.command import serve
+
+    with pytest.raises(streamparse.UsageError, match="host"):
+        serve(host=host, port=0)
 
 
 def test_what_listens_for_other_machines_asks_no_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,11 @@ def serve(*, host: str = "127.0.0.1", port: int = 8000, demo: bool = False) -> N
     Models whose key is in the environment can be asked only where the server listens on this machine alone.
     Raises `UsageError` where it cannot listen.
     """
+    try:
+        host.encode("idna")
+    except UnicodeError:  # what the socket would say of a name with an empty part, say, or one that is too long
+        hint = "Choose another one with --host."
+        raise UsageError(f"cannot listen on {host!r}, which is no name of a host", hint=hint) from None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)

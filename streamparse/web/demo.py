@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -185,12 +185,15 @@ async def _body(request: Request, most: int) -> bytes:
         raise too_large
     body = bytearray()
     size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size <= most:
-            body += piece
-        elif size > patience:
-            break
+    try:
+        async for piece in request.stream():
+            size += len(piece)
+            if size <= most:
+                body += piece
+            elif size > patience:
+                break
+    except ClientDisconnect:
+        raise HTTPException(400, "The body is not whole.") from None  # nobody hears it, and it is nothing to report
     if size > most:
         raise too_large
     return bytes(body)
@@ -236,7 +239,7 @@ class _Guard:
             return PlainTextResponse("This server does not go by that name.", status_code=421)
         site = request.headers.get("sec-fetch-site", "same-origin")
         origin = request.headers.get("origin")
-        alike = origin is None or urlsplit(origin).netloc == host
+        alike = origin is None or origin in (f"http://{host}", f"https://{host}")
         navigates = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
         if not navigates and (site not in ("same-origin", "none") or not alike):
             return PlainTextResponse("Requests from other origins are not answered.", status_code=403)
