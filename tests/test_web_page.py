@@ -457,6 +457,25 @@ def test_a_reply_of_a_megabyte_stays_responsive(browser: Browser, server: Served
             assert page.locator('.slot[data-path="items"] .slot:not([data-state="done"])').count() == 0
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"a":[', "]}")], ids=str)
+def test_a_reply_of_many_levels_shows_the_first_ones(
+    browser: Browser, server: Served, opening: str, closing: str
+) -> None:
+    """Hundreds of elements within each other take a browser minutes, or end the page."""
+    times = 1000 // len(closing)
+    with opened(browser, server.url, "?play=0&speed=0") as page:
+        upload(page, f"{opening * times}1{closing * times}")
+        assert wait_for_end(page) == "done"
+        assert page.locator("#document .slot").count() == 50
+        assert page.get_by_text("too many levels").count() == 1
+        assert page.locator("#document [data-state=growing]").count() == 0
+        # as many as are shown
+        upload(page, f'{opening * (50 // len(closing))}"the end"{closing * (50 // len(closing))}', "shallow.txt")
+        assert wait_for_end(page) == "done"
+        assert list(shown(page).values()) == ["the end"]
+        assert page.get_by_text("too many levels").count() == 0
+
+
 # ---- what a model might write
 
 

@@ -20,6 +20,8 @@ const SHORT = 40;
 const SHOWN = 100;
 /** So many slots are shown in all. */
 const MOST = 2000;
+/** So many levels are shown: a browser needs more and more time for each one, and ends the page after some hundreds. */
+const DEEPEST = 50;
 
 /** An element with a class and content: strings become text nodes. */
 export function element(name, className, ...content) {
@@ -124,6 +126,7 @@ class Slot {
   #kind = null;
   #sink = null;
   #more = null;
+  #stopped = false;
   /** How many values this container shows at most, and shows now. */
   limit = SHOWN;
   shown = 0;
@@ -146,6 +149,7 @@ class Slot {
   clear() {
     this.#kind = null;
     this.#more = null;
+    this.#stopped = false;
     this.shown = 0;
     this.hidden = [];
     this.element.classList.remove("long");
@@ -206,11 +210,19 @@ class Slot {
     this.#more.hidden = this.hidden.length === 0;
   }
 
+  /** Say that there are values which are never shown. */
+  stop() {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.body.append(element("span", "empty", "too many levels to be shown here"));
+  }
+
   /** The value is whole. */
   finish(field) {
     if (field.kind === "null") this.content.textContent = "null";
     if (field.kind === "object" || field.kind === "array") {
-      if (!this.content.hasChildNodes() && this.hidden.length === 0) this.body.replaceChildren(element("span", "empty", "none"));
+      const isEmpty = !this.content.hasChildNodes() && this.hidden.length === 0 && !this.#stopped;
+      if (isEmpty) this.body.replaceChildren(element("span", "empty", "none"));
     } else if (this.#sink.length === 0 && field.kind === "string") {
       this.body.replaceChildren(element("span", "empty", "empty text"));
     }
@@ -278,6 +290,10 @@ export class Card {
   /** The slot of a field; null where it is not shown. */
   #slot(field, source) {
     if (this.#skipped.has(field)) return null;
+    if (field.parts.length > DEEPEST) {
+      if (field.parts.length === DEEPEST + 1) this.#slot(field.parent, source)?.stop();
+      return null;
+    }
     let slot = this.#slots.get(`${source}\n${field.path}`);
     if (slot === undefined) {
       slot = field.parent === null ? this.#root(field, source) : this.#inside(field, source);
