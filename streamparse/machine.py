@@ -75,6 +75,9 @@ from .values import NumberLexeme, copy_value, same_value, to_int
 
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
+Place = dict[Any, Any]
+NOWHERE: Final[Place] = {}
+UNGUIDED: Final[tuple[Place, Place, bool, tuple[str, ...]]] = (NOWHERE, NOWHERE, False, ())
 COMPILED: Final = False  # setup.py sets it in the copy that it compiles
 _BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
 
@@ -358,13 +361,13 @@ class Machine:
 
     __slots__ = (
         "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "container",
-        "diagnostic_count", "diagnostics", "doubled", "error", "final", "gap", "held", "held_at", "held_line",
-        "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data", "key", "key_barrier",
-        "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start", "log", "max_depth",
-        "max_document", "max_held", "max_key", "max_number", "max_string", "memo", "node", "number", "objects",
-        "offset", "origin", "overrun", "pending", "pieces", "plain_numbers", "pos", "rest", "resume", "shown", "solo",
-        "stack", "starts", "state", "stopped", "string", "surrogates", "tail", "text", "tolerance", "tolerances",
-        "triple", "undo", "words",
+        "diagnostic_count", "diagnostics", "doubled", "error", "final", "gap", "guide", "guides", "heeded", "held",
+        "held_at", "held_line", "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data",
+        "key", "key_barrier", "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start",
+        "log", "max_depth", "max_document", "max_held", "max_key", "max_number", "max_string", "members", "memo",
+        "needed", "node", "number", "objects", "offset", "origin", "others", "overrun", "pending", "pieces", "plain",
+        "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack", "starts", "state", "stopped", "string",
+        "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "words",
     )  # fmt: skip
 
     def __init__(
@@ -377,6 +380,7 @@ class Machine:
         number: str = "int_float",
         surrogates: str = "replace",
         starts: bool = False,
+        guide: Place | None = None,
         keep_data: bool = True,
         source: str = "content",
         path_style: PathStyle = "dot",
@@ -387,9 +391,12 @@ class Machine:
         self.limits = limits
         self.solo: bool = solo
         self.number: str = number
-        self.plain_numbers: bool = number != "lexeme" and not starts
+        self.plain_numbers: bool = number != "lexeme"
         self.surrogates: str = surrogates
         self.starts: bool = starts
+        self.guide: Place = guide or NOWHERE  # which values get no `start`, and are not told (see schema/guide.py)
+        # Since it was last set to 0: 2: there was an event that the guide does not name, 1: the document was closed.
+        self.told: int = 0
         self.keep_data: bool = keep_data
         self.origin: tuple[str, PathStyle] = (source, path_style)
         self.diagnostics: list[Diagnostic] = []
@@ -431,6 +438,13 @@ class Machine:
         self.objects: int = 0  # open objects, the current one included
         self.doubled: list[int] = []  # depths at which a second closing brace is due
         self.leaf: Field = [None, "", "string", self.origin, None, None, None]  # the current or last string
+        # What the guide says of the current container, and of those round it; and whether the string is told.
+        self.members: dict[Any, Place] = NOWHERE
+        self.others: Place = self.guide
+        self.plain: bool = True
+        self.needed: tuple[str, ...] = ()
+        self.guides: list[tuple[dict[Any, Place], Place, bool, tuple[str, ...]]] = []
+        self.heeded: bool = False
         self.pieces: list[str] = []
         self.barrier: int = self.max_document  # the offset that the current string must not pass
         self.key_pieces: list[str] = []
@@ -683,7 +697,9 @@ class Machine:
                         if self.barrier > self.max_document:
                             self.barrier = self.max_document
                         if self.starts:
-                            out.append(make_event(self.leaf, "start", None, base + pos - 1))
+                            place = self.members.get(key, self.others)
+                            if "string" not in place:
+                                self.heed(self.leaf, base + pos - 1, out)
                         state = STRING
                         continue
                     if char in "-0123456789" or (pending < 0 and char in "tfn"):
@@ -763,6 +779,11 @@ class Machine:
                         value = int(lexeme)
                         key = self.key if in_object else self.index
                         leaf: Field = [self.node, key, "number", self.origin, None, None, None]
+                        if self.starts:
+                            place = self.members.get(key, self.others)
+                            wanted = place.get("number")
+                            if wanted is not int and wanted is not True:
+                                self.heed(leaf, None, out)
                         if in_object:
                             self.container[self.key] = value if keep else None
                             self.hole = False
@@ -1013,8 +1034,15 @@ class Machine:
         key = self.key if self.in_object else self.index
         self.leaf = [self.node, key, "string", self.origin, None, None, self.pieces if self.keep_data else None]
         self.barrier = min(at + self.max_string, self.max_document)
-        if self.starts:
-            out.append(make_event(self.leaf, "start", None, at - 1))
+        if self.starts and "string" not in self.members.get(key, self.others):
+            self.heed(self.leaf, at - 1, out)
+
+    def heed(self, field: Field, at: int | None, out: list[StreamingData]) -> None:
+        """A value begins that the guide does not name."""
+        out.append(make_event(field, "start", None, at))
+        self.told = 2
+        self.plain = False
+        self.heeded = field is self.leaf
 
     def end_string(self, out: list[StreamingData]) -> None:
         """The open string is whole."""
@@ -1027,6 +1055,9 @@ class Machine:
         if self.keep_data:
             value = pieces[0] if len(pieces) == 1 else "".join(pieces)
         self.put(self.leaf[KEY], value)
+        if self.heeded:
+            self.told = 2
+            self.heeded = False
         event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
         event._field = self.leaf
         event._type = "done"
@@ -1052,7 +1083,10 @@ class Machine:
         """A number, boolean or null, whole. Returns the state behind it."""
         field: Field = [self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None]
         if self.starts:
-            out.append(make_event(field, "start", None, None))
+            place = self.members.get(field[KEY], self.others)
+            wanted = place.get(kind)
+            if wanted is not True and wanted is not type(value):
+                self.heed(field, None, out)
         self.put(self.key, value)
         if lexeme is not None:
             out.append(make_event(field, "delta", lexeme, value))
@@ -1077,7 +1111,13 @@ class Machine:
         if is_object:
             self.objects += 1
         if self.starts:
-            out.append(make_event(field, "start", None, None))
+            place = self.members.get(field[KEY], self.others)
+            entry = place.get(kind)
+            if entry is None:
+                self.heed(field, None, out)
+                entry = UNGUIDED
+            self.guides.append((self.members, self.others, self.plain, self.needed))
+            self.members, self.others, self.plain, self.needed = entry
 
     def pop(self, out: list[StreamingData]) -> int:
         """Close the current container. Returns the state behind it."""
@@ -1086,7 +1126,21 @@ class Machine:
         out.append(make_event(node, "done", None, self.container if self.keep_data else None))
         if self.in_object:
             self.objects -= 1
+        value = self.container
         self.node, self.container, self.in_object, self.index = self.stack.pop()
+        if self.starts:
+            plain = self.plain
+            if self.needed and plain:
+                keys: dict[str, Any] = value
+                for key in self.needed:
+                    if key not in keys:
+                        plain = False
+            self.members, self.others, self.plain, self.needed = self.guides.pop()
+            if not plain:
+                self.told = 2
+                self.plain = False
+            elif not self.stack and not self.told:
+                self.told = 1
         if self.doubled and self.doubled[-1] == len(self.stack):
             self.doubled.pop()
             return DOUBLED
@@ -1097,6 +1151,7 @@ class Machine:
         field: Field = [self.node, self.key, "null", self.origin, None, None, None]
         self.diagnose("duplicate_key", text, pos, field=field)
         out.append(make_event(field, "reset", None, None))
+        self.told = 2
         # The place in the order stays the first one, as in `json.loads`.
         self.container[self.key] = None
         self.hole = True
@@ -1654,8 +1709,18 @@ class Intake:
         if self._direct:
             events = self._machine.feed(chunk)
             if events is not None:
-                return events if self._stage is None else self._stage.feed(events)
+                return self._tell(events) if self._machine.told else events
         return self._feed(chunk)
+
+    def _tell(self, events: list[StreamingData]) -> list[StreamingData]:
+        """Show the stage events that it has to see. Returns what is left of them for the user."""
+        stage = self._stage
+        if stage is None:
+            self._machine.told = 0
+            return events
+        events = stage.feed_end(events) if self._machine.told == 1 else stage.feed(events)
+        self._machine.told = 2 if stage.waiting else 0
+        return events
 
     def _feed(self, chunk: str | bytes) -> list[StreamingData]:
         """`feed`, where a chunk has to be looked at, or the machine has `stopped` in it."""

@@ -9,6 +9,8 @@ cdef Py_ssize_t KEY, KIND, ORIGIN, PARENT, PIECES
 cdef Py_ssize_t _BLOCK
 cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
+cdef dict NOWHERE
+cdef tuple UNGUIDED
 
 
 cdef class StreamingData:
@@ -32,19 +34,20 @@ cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 cdef class Machine:
     cdef public Py_ssize_t atom_at, barrier, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
     cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_string, objects, offset, pending
-    cdef public Py_ssize_t pos, resume, state, string, undo, comment
-    cdef public bint final, hole, in_object, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
+    cdef public Py_ssize_t pos, resume, state, string, undo, comment, told
+    cdef public bint final, heeded, hole, in_object, plain, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
     cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
     cdef public list blocks, diagnostics, doubled, held, key_pieces, last, leaf, log, node, pieces, stack, incomplete
-    cdef public tuple atom_place, origin
-    cdef public dict memo
+    cdef public tuple atom_place, needed, origin
+    cdef public dict guide, members, memo, others
+    cdef public list guides
     cdef public object container, error, holder, limits, tolerance, tolerances
 
     @cython.locals(
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
         lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
-        out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
+        place=dict, out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
     )
     cpdef list feed(self, object chunk)
     cpdef hold(self, str text, Py_ssize_t base)
@@ -59,11 +62,13 @@ cdef class Machine:
     cpdef begin_string(self, Py_ssize_t at, list out)
     @cython.locals(pieces=list, event=StreamingData)
     cpdef end_string(self, list out)
+    cpdef heed(self, list field, object at, list out)
     cpdef put(self, object key, object value)
-    @cython.locals(field=list)
+    @cython.locals(field=list, place=dict)
     cpdef Py_ssize_t scalar(self, str kind, object lexeme, object value, list out)
-    @cython.locals(field=list, in_object=bint)
+    @cython.locals(field=list, in_object=bint, place=dict, entry=tuple)
     cpdef push(self, bint is_object, list out)
+    @cython.locals(plain=bint, keys=dict, key=str)
     cpdef Py_ssize_t pop(self, list out)
     cpdef key_again(self, str text, Py_ssize_t pos, list out)
     cpdef str raw_text(self, str text, Py_ssize_t pos, Py_ssize_t stop)
@@ -80,3 +85,5 @@ cdef class Intake:
     cdef public Machine _machine
     cdef public bint _direct
     cdef public object _stage
+
+    cpdef list _tell(self, list events)

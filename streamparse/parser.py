@@ -12,7 +12,9 @@ The laws it keeps are numbered in docs/laws.md; the tests carry the same numbers
 from __future__ import annotations
 
 import copy
+import functools
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .decode import Decoder, repair_surrogates
@@ -145,6 +147,8 @@ class StreamParser(Intake):
         self.limits = _LIMITS if limits is None else limits
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
             raise UsageError(f"limits must be a Limits, got {limits!r}", hint="Write Limits(depth=100).")
+        if output is not None and not keep_data:
+            raise UsageError("output= needs the data", hint="Leave keep_data=False out, or check the events yourself.")
         self.documents = documents
         self.keep_data = keep_data
         around = "around" in self.dialect
@@ -162,15 +166,14 @@ class StreamParser(Intake):
             number=number,
             surrogates=surrogates,
             starts=emit_starts or output is not None,
+            guide=None if emit_starts or output is None else output.guide,
             keep_data=keep_data,
             source=source,
             path_style=path_style,
         )
         stage: Stage | None = None
         if output is not None:
-            from .schema.stage import SchemaStage
-
-            stage = SchemaStage(
+            stage = _schema()[2](
                 output,
                 machine,
                 self.dialect,
@@ -180,6 +183,7 @@ class StreamParser(Intake):
                 emit_starts=emit_starts,
                 documents_all=documents == "all",
                 choosing=documents != "all",
+                guided=not emit_starts,
             )
         super().__init__(machine, stage)
         self._candidate = ""  # the beginning of another document, which may fit the output better
@@ -219,7 +223,8 @@ class StreamParser(Intake):
                 raise self._error
             out = []
             self._push(self._decoder.feed(chunk), out)
-        return out if self._stage is None else self._stage.feed(out)
+        self._machine.told = 2  # there may be events that are not the machine's
+        return self._tell(out)
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
         # The bound is on the text as it came, so that what is held back somewhere does not change the place.
@@ -668,12 +673,19 @@ class StreamParser(Intake):
 
 def _compile(output: Any) -> tuple[str | None, Any]:
     """Root kind and compiled form of an output specification."""
+    root_kind, compile_output, _ = _schema()
+    compiled = compile_output(output)
+    return root_kind(compiled.shape), compiled
+
+
+@functools.cache
+def _schema() -> tuple[Callable[[Any], str | None], Callable[[Any], Any], Callable[..., Stage]]:
     # Not at the top: without an output nothing needs pydantic, whose import takes longer than all of this.
     from .schema.choice import root_kind
     from .schema.spec import compile_output
+    from .schema.stage import SchemaStage
 
-    compiled = compile_output(output)
-    return root_kind(compiled.shape), compiled
+    return root_kind, compile_output, SchemaStage
 
 
 def lone_scalar(answer: str) -> str:

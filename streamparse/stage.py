@@ -15,9 +15,15 @@ class Stage(Protocol):
     """Events of the machine in, events for the user out."""
 
     diagnostics: list[Diagnostic]
+    waiting: bool
+    """All events have to come for now, not only those that the machine tells of."""
 
     def feed(self, events: list[StreamingData]) -> list[StreamingData]:
         """The events that are to be seen, of those of the machine."""
+        ...
+
+    def feed_end(self, events: list[StreamingData]) -> list[StreamingData]:
+        """`feed`, where nothing has to be seen but that the document is closed: the last event."""
         ...
 
     def take_invalid(self) -> list[Invalid]:

@@ -292,21 +292,29 @@ def stream(
 ) -> Streamed:
     """Run machine and stage over `chunks`; `each(stage, tree)` is called after every one."""
     dialect = STRICT if strict else LLM
-    machine = Machine(dialect, Limits(), tolerance=tolerance_for(dialect.tolerances), starts=True)
-    stage = SchemaStage(compile_output(output), machine, dialect, Limits(), emit_starts=starts)
+    compiled = compile_output(output)
+    guide = None if starts else compiled.guide
+    tolerance = tolerance_for(dialect.tolerances)
+    machine = Machine(dialect, Limits(), tolerance=tolerance, starts=True, guide=guide)
+    stage = SchemaStage(compiled, machine, dialect, Limits(), emit_starts=starts, guided=not starts)
     seen: list[StreamingData] = []
     raw: list[StreamingData] = []
     invalid: list[Invalid] = []
-    for chunk in chunks:
-        events = machine.read(chunk)
+
+    def take(events: list[StreamingData]) -> None:
         raw.extend(events)
-        seen.extend(stage.feed(events))
+        if machine.told:  # as the parser does it
+            events = stage.feed(events) if machine.told == 2 else stage.feed_end(events)
+            machine.told = 2 if stage.waiting else 0
+        seen.extend(events)
         invalid.extend(stage.take_invalid())
+
+    for chunk in chunks:
+        take(machine.read(chunk))
         if each is not None:
             each(stage, machine.tree(None))
     if finish:
         events = machine.finish()
-        raw.extend(events)
-        seen.extend(stage.feed(events))
-        invalid.extend(stage.take_invalid())
+        machine.told = 2
+        take(events)
     return Streamed(seen, raw, stage, stage.root(machine.tree(None)), invalid)
