@@ -47,7 +47,7 @@ class _Bridge:
 
     def run(self, awaitable: Any, timeout: float | None = None) -> Any:
         loop = self.loop
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = loop.create_task(self._serve())
         result = self._result = loop.create_future()
         self._inbox.put_nowait(awaitable)
@@ -86,13 +86,15 @@ class _Bridge:
             assert result is not None
             try:
                 value = await awaitable
-            except asyncio.CancelledError:
-                if self._reason is None:
+            except BaseException as error:
+                if result.done():  # the task is to end
                     raise
-                result.set_exception(self._reason)
+                # Whatever it is belongs to the caller of `run`, who would wait for ever without it.
+                cancelled = isinstance(error, asyncio.CancelledError)
+                result.set_exception(self._reason if cancelled and self._reason is not None else error)
                 self._reason = None
-            except Exception as error:  # noqa: BLE001  # it belongs to the caller of `run`
-                result.set_exception(error)
+                if isinstance(error, GeneratorExit):  # no coroutine may go on after it
+                    raise
             else:
                 result.set_result(value)
             self._awaiting = None

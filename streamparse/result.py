@@ -30,7 +30,7 @@ from .run import AdapterChoice, Handler, Run, RunOptions, Verdict
 from .sources import END, kind_of
 from .turn import OnInvalid, ParserOptions, meta_of
 from .values import copy_value
-from .views import GeneratorType, View, items_view, view
+from .views import GeneratorType, View, is_text, items_view, several, view
 from .waiting import is_trio_cancellation
 
 if TYPE_CHECKING:
@@ -262,6 +262,8 @@ class StreamResult(Generic[T]):
         """Let `handler(data)` judge the data once, at the end of the run: see `wrap`. Raises `UsageError` once the run
         has begun.
         """
+        if not callable(handler):  # pyright: ignore[reportUnnecessaryComparison]  # untyped callers
+            raise UsageError(f"validate() wants a function, got {handler!r}")
         if self._run.started:
             raise UsageError("validate() after the run has begun", hint="Call it before the first read.")
         self._run.validators.append(handler)
@@ -498,8 +500,6 @@ def wrap(
         )
     if max_retries and adapter is not None and hasattr(adapter, "feed") and not isinstance(adapter, type):
         raise UsageError("max_retries needs a new adapter for each attempt", expected="its class, or its name")
-    if idle_timeout is not None and idle_timeout <= 0:
-        raise UsageError(f"idle_timeout is a positive number of seconds, got {idle_timeout!r}")
     if on_invalid not in ("continue", "stop", "raise"):
         raise UsageError(f"unknown on_invalid {on_invalid!r}", expected="continue, stop, raise")
     if retention not in ("compact", "lossless"):
@@ -527,7 +527,7 @@ def wrap(
         on_invalid=on_invalid,
         lossless=retention == "lossless",
         prompt=prompt,
-        metadata=dict(metadata) if metadata is not None else None,
+        metadata=metadata,
         on_event=on_event,
         on_response=on_response,
         on_error=on_error,
@@ -538,7 +538,7 @@ def wrap(
     )
     options.check()
     result: StreamResult[Any] = StreamResult(Run(source, options), whole)
-    for handler in [validate] if callable(validate) else validate or ():
+    for handler in () if validate is None else several("validate", validate, callable, "a function"):
         result.validate(handler)
     return result
 
@@ -552,7 +552,7 @@ def _compile(output: Any) -> Output | None:
 
 
 def _ensured(paths: str | Sequence[str], style: PathStyle) -> tuple[PathPattern, ...]:
-    patterns = tuple(PathPattern(path, style) for path in ([paths] if isinstance(paths, str) else paths))
+    patterns = tuple(PathPattern(path, style) for path in several("ensure_keys", paths, is_text, "a path"))
     for pattern in patterns:
         if "**" in pattern.text:
             raise UsageError(f"ensure_keys cannot tell which places {pattern.text!r} means", hint="Name each depth.")

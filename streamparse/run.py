@@ -70,7 +70,7 @@ class RunOptions:
     on_invalid: OnInvalid = "continue"
     lossless: bool = False
     prompt: Any = None
-    metadata: dict[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
     on_event: Handler | None = None
     on_response: Handler | None = None
     on_error: Handler | None = None
@@ -82,8 +82,25 @@ class RunOptions:
     def check(self) -> None:
         """Raise `UsageError` for an option that no attempt could use."""
         self.parser.for_answer()
-        if isinstance(self.adapter, str):
-            adapters.named(self.adapter)
+        adapter = self.adapter
+        if isinstance(adapter, str):
+            adapters.named(adapter)
+        elif adapter is not None and not hasattr(adapter, "feed") and not callable(adapter):
+            raise UsageError(f"cannot use adapter={adapter!r}", expected="a name, an adapter, or what makes one")
+        for name in ("on_event", "on_response", "on_error"):
+            handler = getattr(self, name)
+            if handler is not None and not callable(handler):
+                raise UsageError(f"{name} must be a function, got {handler!r}")
+        for name in ("choice", "max_retries"):
+            number = getattr(self, name)
+            if type(number) is not int or number < 0:
+                raise UsageError(f"{name} must be a whole number from 0, got {number!r}")
+        seconds: Any = self.idle_timeout
+        if seconds is not None and (isinstance(seconds, bool) or not _is_positive(seconds)):
+            raise UsageError(f"idle_timeout is a positive number of seconds, got {seconds!r}")
+        metadata: Any = self.metadata
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise UsageError(f"metadata must be a dict, got {metadata!r}")
 
     def turn(self) -> Turn:
         """A new turn, for one attempt."""
@@ -94,7 +111,7 @@ class RunOptions:
             on_invalid=self.on_invalid,
             lossless=self.lossless,
             prompt=self.prompt,
-            metadata=self.metadata,
+            metadata=None if self.metadata is None else dict(self.metadata),
         )
 
 
@@ -474,6 +491,13 @@ def _make_adapter(choice: AdapterChoice) -> AdapterProtocol | None:
     if hasattr(choice, "feed") and not isinstance(choice, type):
         return cast("AdapterProtocol", choice)
     return cast("Callable[[], AdapterProtocol]", choice)()
+
+
+def _is_positive(number: Any) -> bool:
+    try:
+        return bool(number > 0)
+    except TypeError:
+        return False
 
 
 def _idle(seconds: float) -> ProviderError:

@@ -68,10 +68,25 @@ def items_view(pattern: str, output: Any, path_style: PathStyle = "dot") -> View
     return lambda step: reader.feed(_content(step))
 
 
+def several(name: str, value: object, fits: Callable[[Any], bool], wanted: str) -> list[Any]:
+    """`value`, which is one or several of what is `wanted`, as a list. Raises `UsageError` where it is neither."""
+    found: list[Any] = [value]
+    if not fits(value) and isinstance(value, Iterable):
+        found = list(value)
+    if not all(map(fits, found)):
+        raise UsageError(f"cannot use {name}={value!r}", expected=f"{wanted}, or several")
+    return found
+
+
+def is_text(value: object) -> bool:
+    """Whether `value` is a str."""
+    return isinstance(value, str)
+
+
 def _patterns(paths: str | Sequence[str] | None, style: PathStyle) -> list[PathPattern]:
     if paths is None:
         return []
-    return [PathPattern(path, style) for path in ([paths] if isinstance(paths, str) else paths)]
+    return [PathPattern(path, style) for path in several("paths", paths, is_text, "a path")]
 
 
 def _deltas(step: Step) -> Iterable[str]:
@@ -95,7 +110,7 @@ def _content(step: Step) -> list[StreamingData]:
 
 
 def _specific(names: str | Sequence[str]) -> View:
-    wanted = frozenset([names] if isinstance(names, str) else names)
+    wanted = frozenset(several("specific", names, is_text, "the name of an event"))
     unknown = sorted(wanted - frozenset(EVENT_NAMES))
     if unknown:
         raise UsageError(f"unknown event {unknown[0]!r}", expected=", ".join(EVENT_NAMES))

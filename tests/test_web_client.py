@@ -145,16 +145,22 @@ def test_a_cut_text_leaves_what_the_python_side_has(folder: Folder, value: Any, 
         cut = {field["path"] for field in got["fields"] if field["state"] == "cut"}
         # A value of which nothing had come is open for the parser, but no field.
         assert cut == {path for path in parsed.incomplete if path in {field["path"] for field in got["fields"]}}
-        assert without_numbers(got["tree"]) == without_numbers(parsed.data)
+        assert got["tree"] == parsed.data
 
 
-def without_numbers(value: Any) -> Any:
-    """The strings and their places; cut numbers and words are told by their events only."""
-    if isinstance(value, dict):
-        return {key: one for key, member in value.items() if (one := without_numbers(member)) is not None}
-    if isinstance(value, list):
-        return [one for member in value if (one := without_numbers(member)) is not None]
-    return value if isinstance(value, str) and value else None
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ('{"a": 1, "b": 12', {"a": 1}),
+        ('{"a": 1, "b": tru', {"a": 1}),
+        ('{"a": [1, nul', {"a": [1]}),
+        ('{"a": "b", "c": "', {"a": "b", "c": ""}),
+    ],
+)
+def test_a_cut_number_or_word_is_told_and_has_no_place_in_the_tree(folder: Folder, text: str, tree: Any) -> None:
+    got = folder.fold(items(text))
+    assert got["tree"] == tree
+    assert [field["state"] for field in got["fields"] if field["path"] == ""] == ["cut"]
 
 
 def test_a_duplicate_key_takes_back_what_was_there(folder: Folder) -> None:

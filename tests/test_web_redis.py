@@ -272,10 +272,10 @@ async def test_a_worker_that_waits_for_its_model_is_alive(redis: Redis) -> None:
 
     async def source() -> AsyncIterator[str]:
         yield TEXT[:20]
-        await asyncio.sleep(1.5)  # five leases
+        await asyncio.sleep(5)  # more than two leases
         yield TEXT[20:]
 
-    workers = [EventStream(lambda: streamparse.wrap(source()), log=RedisLog(redis, key, lease=0.3)) for _ in range(3)]
+    workers = [EventStream(lambda: streamparse.wrap(source()), log=RedisLog(redis, key, lease=2)) for _ in range(3)]
     for frames in await asyncio.wait_for(asyncio.gather(*(collect(one) for one in workers)), PATIENCE):
         page = page_of(frames)
         assert page.data == json.loads(TEXT)

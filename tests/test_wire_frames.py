@@ -468,11 +468,11 @@ def test_resets_cost_no_look_at_all_fields() -> None:
         best = 1e9
         for _ in range(3):
             encoder, replica = AISDKEncoder(), Replica()
-            start = time.perf_counter()
+            start = time.process_time()
             for number, event in enumerate(events, 1):
                 encoder.feed(event)
                 replica.feed(Frame(number, "field", field_data(event)))
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     assert seconds(4_000) < 24 * seconds(500)  # 64 times were the square

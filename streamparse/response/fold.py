@@ -41,12 +41,13 @@ class CallState:
     """
 
     __slots__ = (
-        "_parts", "_source", "appended", "complete", "diagnostics", "done", "error", "free_text", "hosted", "id",
-        "index", "metadata", "name", "replaced", "value",
+        "_parts", "_source", "_sources", "appended", "complete", "diagnostics", "done", "error", "free_text", "hosted",
+        "id", "index", "metadata", "name", "replaced", "value",
     )  # fmt: skip
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, sources: set[str]) -> None:
         self.index = index
+        self._sources = sources  # those of the other calls
         self.id: str | None = None
         self.name: str | None = None
         self.appended = ""
@@ -69,7 +70,10 @@ class CallState:
     def source(self) -> str:
         """The id for events about this call; it never changes once it was read."""
         if self._source is None:
-            self._source = self.id or f"call_{self.index}"
+            source = self.id or f"call_{self.index}"
+            # Two calls may carry one id. Their events must not be taken for those of one.
+            self._source = f"{source}#{self.index}" if source in self._sources else source
+            self._sources.add(self._source)
         return self._source
 
     def add(self, event: ToolCallDelta) -> None:
@@ -168,6 +172,7 @@ class ResponseBuilder:
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
         self._keys: dict[int | str, list[CallState]] = {}
+        self._sources: set[str] = set()
 
     def add(self, event: ProviderEvent) -> CallState | None:
         """Fold one event. Returns the call that a `ToolCallDelta` belongs to."""
@@ -252,7 +257,7 @@ class ResponseBuilder:
             calls.remove(known)
             calls.append(known)
             return known
-        call = CallState(len(self.calls))
+        call = CallState(len(self.calls), self._sources)
         self.calls.append(call)
         calls.append(call)
         return call

@@ -434,7 +434,8 @@ export class Reply {
       field.text += data.delta;
       if (field.kind === "string") set(node, field.text);
     }
-    if (data.value !== undefined) set(node, data.value);
+    // What is cut off has no value, and no place in the tree: as in what the server makes of it.
+    if (data.type === "done" && data.value !== undefined) set(node, data.value);
     if (field.state !== "invalid") field.state = data.type === "done" || data.type === "cut" ? data.type : "growing";
     this.#tell(node, change);
   }
