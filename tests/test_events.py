@@ -17,7 +17,7 @@ from support.splits import chop, cuts, each
 from support.texts import any_texts, dialects, json_texts
 from support.values import at, show
 
-from streamparse import IMPLEMENTATION, StreamingData, StreamParser
+from streamparse import IMPLEMENTATION, StreamingData, StreamParser, UsageError
 
 TEXT = '{"tips":[{"text":"hé"},{"text":"b"}],"n":-1.50,"t":true,"z":null,"a b":{}}'
 PLAIN = ("path", "wildcard_path", "delta", "value", "is_complete", "event_type", "kind", "source")
@@ -32,6 +32,11 @@ def events_of(text: str = TEXT, **options: Any) -> list[StreamingData]:
 def find(path: str, kind: str) -> StreamingData:
     [event] = [event for event in events_of() if event.path == path and event.event_type == kind][-1:]
     return event
+
+
+def test_an_output_needs_the_data() -> None:
+    with pytest.raises(UsageError, match="keep_data"):
+        StreamParser(output=dict[str, int], keep_data=False)
 
 
 def test_the_collector_does_not_follow_the_events_of_the_compiled_twin() -> None:
