@@ -357,6 +357,8 @@ class Machine:
 
     `solo` says that the text is this document alone (strict, json5): anything but white space behind it is a fault.
     `begin(parent, key)` places a document inside a larger value (a list of documents, a string that holds JSON).
+    `starts` sends `start` events; with a `guide` (plain dicts, made by schema/guide.py) only of the values that it does
+    not name, and `told` says whether there was anything that it does not name.
     """
 
     __slots__ = (
