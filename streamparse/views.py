@@ -68,11 +68,12 @@ def items_view(pattern: str, output: Any, path_style: PathStyle = "dot") -> View
     return lambda step: reader.feed(_content(step))
 
 
-def several(name: str, value: object, fits: Callable[[Any], bool], wanted: str) -> list[Any]:
+def several(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> list[Any]:
     """`value`, which is one or several of what is `wanted`, as a list. Raises `UsageError` where it is neither."""
-    found: list[Any] = [value]
-    if not fits(value) and isinstance(value, Iterable):
-        found = list(value)
+    try:
+        found = [value] if fits(value) else list(value)
+    except TypeError:
+        found = [value]
     if not all(map(fits, found)):
         raise UsageError(f"cannot use {name}={value!r}", expected=f"{wanted}, or several")
     return found
