@@ -664,6 +664,21 @@ def test_marks_tell_growing_done_and_cut() -> None:
     assert drawn(view, 60)[:3] == ["✓ a whole", "✂ b", "  ✂ c gro"]
 
 
+def test_a_document_that_was_cut_is_never_called_complete() -> None:
+    """Plain text has no mark of its end, so its stream is complete wherever it stops."""
+    view, lines = View(), Lines()
+    for event, data in played('{"a": "whole", "b": {"c": "gro'):
+        view.feed([(event, data)])
+        last = lines.feed(event, data)
+    view.over = True
+    assert drawn(view, 60)[-1].startswith("cut, 1 field")
+    assert last == ["cut, 1 field"]
+    view = View()
+    view.feed(played('{"a": "whole"}'))
+    view.over = True
+    assert drawn(view, 60)[-1] == "complete, 1 field"
+
+
 def test_what_was_never_closed_stands_still_at_the_end() -> None:
     """A run that is given up, as with Ctrl-C, ends without events for what was open."""
     view = View()

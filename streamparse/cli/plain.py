@@ -26,6 +26,7 @@ class Lines:
         self._text: list[str] | None = []  # None: a document came, so the text is shown as its fields
         self.fields = 0
         self.state: str | None = None
+        self._is_cut = False  # the document is, whatever the stream says of its end
 
     def feed(self, event: str, data: Any) -> list[str]:
         """The lines that one event makes."""
@@ -52,6 +53,7 @@ class Lines:
     def _field(self, event: StreamingData) -> list[str]:
         if event.source == "content":
             self._text = None
+            self._is_cut = event.event_type == "cut"
         if event.event_type not in ("done", "cut", "reset"):
             return []
         name = event.path
@@ -81,7 +83,7 @@ class Lines:
             return [f"| {printable(line)}" for line in str(status.get("delta") or "").split("\n") if line]
         if state == "retrying":
             return []
-        self.state = state
+        self.state = state = "cut" if state == "complete" and self._is_cut else state
         lines = [f"~ {printable(self._thought)}"] if self._thought else []
         if self._text:
             lines += [f"| {printable(line)}" for line in "".join(self._text).strip("\n").split("\n")]

@@ -75,6 +75,7 @@ class Tree:
         self.fields = 0  # leaves that are done
         self.state: str | None = None  # the end state, once it is there
         self.error: str | None = None
+        self._is_cut = False  # the document is, whatever the stream says of its end
         self._calls: dict[str, str] = {}  # names of tools, by the source of their events
         self._last: tuple[str, tuple[Part, ...], Node] | None = None
 
@@ -122,7 +123,7 @@ class Tree:
         if state == "refusal":
             self.refusal.add(status.get("delta") or "")
         elif state != "retrying":
-            self.state = state
+            self.state = "cut" if state == "complete" and self._is_cut else state
 
     def _take_invalid(self, invalid: Any) -> None:
         self.invalid.append(f"{invalid.path or 'the answer'}: {invalid.message}")
@@ -133,6 +134,8 @@ class Tree:
     def _take(self, event: StreamingData) -> None:
         parts = event.parts
         kind = event.event_type
+        if event.source == "content":
+            self._is_cut = kind == "cut"
         if kind == "reset":
             self._reset(event.source, parts)
             return
