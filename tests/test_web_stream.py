@@ -176,7 +176,7 @@ async def test_an_error_of_the_provider_is_told_without_its_secrets() -> None:
     assert page.end["complete"] is False
 
 
-async def test_a_source_that_cannot_be_made_is_told_too() -> None:
+async def test_a_source_that_cannot_be_made_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
     def make() -> streamparse.StreamResult[Any]:
         raise ConnectionRefusedError("10.0.0.7:443")
 
@@ -184,6 +184,17 @@ async def test_a_source_that_cannot_be_made_is_told_too() -> None:
     assert page.error["code"] == "internal"
     assert "10.0.0.7" not in str(page)
     assert page.end["end_state"] == "error"
+    # nobody else hears of it: the server's own log has all that the clients are not told
+    assert "10.0.0.7" in caplog.text
+
+
+async def test_a_callable_that_makes_no_result_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    make: Any = lambda: pieces(TEXT)  # noqa: E731
+    page = page_of(await collect(EventStream(make)))
+    assert page.error["code"] == "usage"
+    assert "gave list" in page.error["message"]
+    assert page.end["end_state"] == "error"
+    assert "gave list" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["callable", "async callable"])
@@ -205,6 +216,29 @@ async def test_the_result_may_be_made_later(kind: str) -> None:
     assert calls == [1]
     assert stream.result is not None
     assert stream.result.get_data() == json.loads(TEXT)
+
+
+@pytest.mark.parametrize("when", ["before its start", "while it is made"])
+async def test_a_run_that_is_cancelled_before_it_begins_never_runs(when: str) -> None:
+    asked, let = asyncio.Event(), asyncio.Event()
+    source = Gated(pieces(TEXT))
+    source.allowed = len(source.parts)
+
+    async def make() -> streamparse.StreamResult[Any]:
+        asked.set()
+        await let.wait()
+        return streamparse.wrap(source.stream(), adapter="text")
+
+    stream = EventStream(make)
+    if when == "while it is made":
+        stream.start()
+        await asked.wait()
+    await stream.cancel()
+    let.set()
+    page = page_of(await asyncio.wait_for(collect(stream), 5))
+    assert page.end["end_state"] == "cancelled"
+    assert page.end["complete"] is False
+    assert source.given <= 1
 
 
 async def test_texts_are_sent_where_they_are_wanted() -> None:

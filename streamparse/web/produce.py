@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import anyio
 
+from ..errors import UsageError
 from ..result import StreamResult
 from ..wire import Frame, FrameEncoder
+
+logger = logging.getLogger("streamparse.web")
 
 Source = StreamResult[Any] | Callable[[], StreamResult[Any] | Awaitable[StreamResult[Any]]]
 
@@ -68,12 +72,25 @@ async def _next(queue: asyncio.Queue[Any], due: float | None) -> Any:
 async def _read(source: Source, queue: asyncio.Queue[Any], began: Callable[[StreamResult[Any]], None]) -> None:
     error: Exception | None = None
     try:
-        result: Any = source() if callable(source) else source
-        if inspect.isawaitable(result):
-            result = await result
+        result = await _make(source)
         began(result)
         async for item in result.get_async_generator("all"):
             await queue.put(item)
     except Exception as raised:  # noqa: BLE001  # the clients are told
         error = raised
     await queue.put(_End(error))
+
+
+async def _make(source: Source) -> StreamResult[Any]:
+    try:
+        result: Any = source() if callable(source) else source
+        if inspect.isawaitable(result):
+            result = await result
+        if not isinstance(result, StreamResult):
+            given = type(result).__name__
+            raise UsageError(f"the callable of an EventStream gave {given}", expected="what wrap() made")
+    except Exception:
+        # There is no result whose `on_error` could hear of it, and the clients are told next to nothing.
+        logger.exception("a run could not begin")
+        raise
+    return result  # pyright: ignore[reportUnknownVariableType]  # of what it is a result

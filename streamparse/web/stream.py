@@ -93,6 +93,7 @@ class EventStream:
         self._clients = 0
         self._seen = 0  # the newest frame that a client said to have
         self._task: asyncio.Task[None] | None = None  # fills the log
+        self._cancelled = False  # before it began
         self._broken = False  # it broke off, and cannot go on
         self._leaving: asyncio.Task[None] | None = None  # runs while nobody reads
         self._closing: asyncio.Future[None] | None = None
@@ -188,9 +189,14 @@ class EventStream:
             self._task = asyncio.get_running_loop().create_task(self._fill())
 
     async def cancel(self) -> None:
-        """End the run, where this worker makes it: the clients get what there is, and `end`. The source is closed."""
+        """End the run, where this worker makes it: the clients get what there is, and `end`. The source is closed.
+
+        One that has not begun ends as soon as it does. With a shared `log` only one that has begun here is ended.
+        """
         if self._result is not None:
             await self._result.aclose()
+        else:
+            self._cancelled = self._shared is None
 
     async def aclose(self) -> None:
         """Let go of the run and of the clients, without an `end`: another worker may go on with it."""
@@ -299,6 +305,8 @@ class EventStream:
 
     def _began(self, result: StreamResult[Any]) -> None:
         self._result = result
+        if self._cancelled:
+            self._closing = asyncio.ensure_future(result.aclose())
 
 
 def position(last_event_id: int | str | None) -> int:
