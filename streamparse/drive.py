@@ -359,7 +359,7 @@ class Tasked:
         self._sleeper: asyncio.Future[None] | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._drive = threading.Lock()
-        self._began = False
+        self._began = self._cancelled = False
         self.cancelled_early = False
         self._task = self.loop.create_task(self._main())
 
@@ -373,10 +373,13 @@ class Tasked:
 
     async def wanted(self) -> None:
         """Until a reader wants a step that is not there."""
-        while self._run.has(self._want):
+        while self._run.has(self._want) and not self._cancelled:
             self._sleeper = self.loop.create_future()
             await self._sleeper
         self._sleeper = None
+        if self._cancelled:
+            await asyncio.sleep(0)  # where the cancellation comes, if it is still on its way
+            raise asyncio.CancelledError  # the source took it for itself, and went on
 
     def published(self) -> None:
         """Wake the readers."""
@@ -448,6 +451,7 @@ class Tasked:
 
     def _cancel_here(self) -> None:
         if self._began:
+            self._cancelled = True
             self._task.cancel()
         else:
             self.cancelled_early = True  # a task that is cancelled before it began never runs, not even to its end

@@ -567,6 +567,8 @@ def split_choices(source: Any, count: int, **options: Any) -> list[StreamResult[
     for name in ("choice", "max_retries"):
         if options.get(name):
             raise UsageError(f"split_choices() takes no {name}=")
+    if type(count) is not int or count < 1:
+        raise UsageError(f"count must be a whole number from 1, got {count!r}")
     run = wrap(source, adapter=_Passed, reasoning=None, idle_timeout=options.pop("idle_timeout", None))
     shared = _Shared(run, count)
     return [wrap(shared, choice=choice, **options) for choice in range(count)]

@@ -197,6 +197,8 @@ def test_example_of_the_fields_documentation() -> None:
 def test_exactly_one_terminal_event(terminals: list[ProviderEvent]) -> None:
     with pytest.raises(UsageError, match="exactly one terminal event"):
         Response.from_events([*texts("a"), *terminals], duration_ms=1)
+    with pytest.raises(UsageError, match="NoneType"):
+        Response.from_events(None, duration_ms=1)  # type: ignore[arg-type]
 
 
 def test_events_may_be_dicts() -> None:

@@ -973,6 +973,9 @@ def test_options_that_cannot_work() -> None:
     ]:
         with pytest.raises(UsageError, match="retries" if option == "max_retries" else option):
             wrap(["{}"], **{option: value})
+    for count in (0, "2", None):
+        with pytest.raises(UsageError, match="count"):
+            split_choices(["{}"], count)  # type: ignore[arg-type]
     for option, value in [("specific", 5), ("specific", [[]]), ("paths", 5), ("paths", [None])]:
         with pytest.raises(UsageError, match=option):
             wrap("").get_generator("specific" if option == "specific" else "instant", **{option: value})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import gc
 import json
@@ -446,6 +447,24 @@ async def test_an_error_of_the_source_reaches_every_reader(make: Any) -> None:
     assert result.response.data == {"a": "x"}
     assert handlers.errors == [gone]
     assert stream.closed == 1
+
+
+async def test_cancelling_ends_a_run_whose_source_takes_the_cancellation_for_itself() -> None:
+    async def stubborn() -> AsyncIterator[str]:
+        yield '{"a": '
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        yield "1}"
+
+    result = wrap(stubborn())
+    reader = asyncio.create_task(result.async_get_data())
+    await asyncio.sleep(0.05)
+    reader.cancel()
+    done, _ = await asyncio.wait([reader], timeout=5)
+    assert done
+    assert reader.cancelled()
+    assert result.response is not None
+    assert result.response.end_state == "cancelled"
 
 
 async def test_a_callable_that_raises_stop_iteration_does_not_hang() -> None:

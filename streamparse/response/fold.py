@@ -432,6 +432,8 @@ def fold(
     lossless: bool,
 ) -> Response:
     """`Response.from_events`: see there."""
+    if not isinstance(events, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
+        raise UsageError(f"from_events takes a list of provider events, got {type(events).__name__}")
     builder = ResponseBuilder(limits=limits, lossless=lossless)
     terminals = 0
     asides = False
