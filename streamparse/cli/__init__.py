@@ -15,6 +15,10 @@ def main() -> None:
     """Run the command with the arguments of the process. Always ends with `SystemExit`."""
     try:
         from .app import app
+
+        # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
+        app(prog_name="streamparse")
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _NEEDED:
@@ -26,6 +30,3 @@ def main() -> None:
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    # A document may be nested as deep as `Limits.depth`, and what writes JSON goes down with it.
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
-    app(prog_name="streamparse")

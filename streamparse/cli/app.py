@@ -68,7 +68,7 @@ def demo(
     In a pipe it writes one line for each field, at once.
     """
     if web:
-        _serve(demo=True)
+        _serve(demo=True, port=0)  # any free one: the browser is sent there
         return
     triage = files("streamparse") / "demo" / "triage.sse"
     with quiet_end(), as_file(triage) as path, Recording(str(path)) as recording:
