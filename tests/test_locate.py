@@ -448,26 +448,26 @@ def test_streaming_begins_at_the_first_key(before: str) -> None:
     assert parser._direct
 
 
-MEGABYTE = 1_000_000
+MANY = 200_000
 LONG = {
-    "prose": "The quick brown fox, it's {quick} and [brown], jumps over the lazy dog.\n" * (MEGABYTE // 72),
-    "prose of one word": "a" * MEGABYTE,
-    "unclosed fence": "```text\n" + "nothing to see here\n" * (MEGABYTE // 20),
-    "fences": "```\nx\n```\n" * (MEGABYTE // 10),
-    "unclosed fence and string": "```json\n" + '{"a":"' + "x" * MEGABYTE,
-    "braces": "{" * MEGABYTE,
-    "braces in prose": "x" + "{" * MEGABYTE,
-    "brackets in prose": "x" + "[ " * (MEGABYTE // 2),
-    "keys in prose": "x" + '{"' * (MEGABYTE // 2),
-    "bare keys in prose": "x" + "{a" * (MEGABYTE // 2),
-    "long key in prose": 'x{"' + "k" * MEGABYTE,
-    "ticks": "`" * MEGABYTE,
-    "ticks in prose": "x `" * (MEGABYTE // 3),
-    "quote": '"' + "x" * MEGABYTE,
-    "tags": "<a>" * (MEGABYTE // 3),
-    "comment": "/* " + "x" * MEGABYTE,
-    "behind": JSON + " </a" * (MEGABYTE // 4),
-    "documents": JSON * (MEGABYTE // 7),
+    "prose": "The quick brown fox, it's {quick} and [brown], jumps over the lazy dog.\n" * (MANY // 72),
+    "prose of one word": "a" * MANY,
+    "unclosed fence": "```text\n" + "nothing to see here\n" * (MANY // 20),
+    "fences": "```\nx\n```\n" * (MANY // 10),
+    "unclosed fence and string": "```json\n" + '{"a":"' + "x" * MANY,
+    "braces": "{" * MANY,
+    "braces in prose": "x" + "{" * MANY,
+    "brackets in prose": "x" + "[ " * (MANY // 2),
+    "keys in prose": "x" + '{"' * (MANY // 2),
+    "bare keys in prose": "x" + "{a" * (MANY // 2),
+    "long key in prose": 'x{"' + "k" * MANY,
+    "ticks": "`" * MANY,
+    "ticks in prose": "x `" * (MANY // 3),
+    "quote": '"' + "x" * MANY,
+    "tags": "<a>" * (MANY // 3),
+    "comment": "/* " + "x" * MANY,
+    "behind": JSON + " </a" * (MANY // 4),
+    "documents": JSON * (MANY // 7),
 }
 
 
@@ -475,7 +475,7 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_long_text_is_linear(name: str) -> None:
     """What is held is bounded, and the test ends: quadratic work would take hours."""
-    for text, size in ((LONG[name], MEGABYTE + 10), (LONG[name], 1000), (LONG[name][: MEGABYTE // 5], 7)):
+    for text, size in ((LONG[name], MANY + 10), (LONG[name], 1000), (LONG[name][: MANY // 5], 7)):
         parser = StreamParser()
         locator = parser._locator
         assert locator is not None
