@@ -1,5 +1,6 @@
 """What is fuzzed: each target reads bytes and raises `AssertionError`, or whatever escapes, when something is wrong.
 
+A target takes the `streamparse` package on one twin of the machine, and the input; those in `TARGETS` run on each twin.
 The first byte or two of an input choose options and splits, the rest is the text: so an input stays what it was when a
 target changes elsewhere. No target needs the fuzzing engine; the tests run the same functions over the saved inputs.
 """
@@ -7,6 +8,7 @@ target changes elsewhere. No target needs the fuzzing engine; the tests run the 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import pickle
 import random
@@ -14,12 +16,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import streamparse
-from streamparse.captures import BodyDecoder
-from streamparse.result import wrap
-
 from .outcome import Outcome, finish, outcome
-from .twins import load_twin
+from .twins import each_twin, load_twin
 
 Target = Callable[[bytes], None]
 DIALECTS = ("llm", "strict", "json5", "llm")
@@ -42,8 +40,8 @@ def split(text: Any, rng: random.Random) -> list[Any]:
     return pieces
 
 
-def options_of(choice: int, more: int) -> dict[str, Any]:
-    """Options of a parser from two bytes."""
+def options_of(package: Any, choice: int, more: int) -> dict[str, Any]:
+    """Options of a parser of `package` from two bytes."""
     dialect = DIALECTS[choice & 3]
     options: dict[str, Any] = {"dialect": dialect}
     if dialect == "llm":
@@ -53,23 +51,10 @@ def options_of(choice: int, more: int) -> dict[str, Any]:
     options["number"] = ("int_float", "int_float", "decimal", "lexeme")[more & 3]
     options["surrogates"] = ("replace", "keep")[more >> 2 & 1]
     if more >> 3 & 7 == 7:
-        options["limits"] = streamparse.Limits(
-            depth=4, string=20, key=10, number=5, document=200, held=12, diagnostics=3
-        )
+        options["limits"] = package.Limits(depth=4, string=20, key=10, number=5, document=200, held=12, diagnostics=3)
     if more >> 6 & 3 == 3:
         options["keep_data"] = False
     return options
-
-
-def for_package(package: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The same options made of the package's own classes."""
-    if "limits" not in options:
-        return options
-    limits = options["limits"]
-    return {
-        **options,
-        "limits": package.Limits(**{name: getattr(limits, name) for name in limits.__dataclass_fields__}),
-    }
 
 
 class Differs(AssertionError):
@@ -94,13 +79,13 @@ def equal(name: str, got: Outcome, want: Outcome, about: str = "") -> None:
 # ------------------------------------------------------------------------------------------------------------ targets
 
 
-def no_crash(data: bytes) -> None:
+def no_crash(package: Any, data: bytes) -> None:
     """Laws 2, 3, 4 and 9 on raw bytes: nothing but our own errors, and the events tell one story."""
     if len(data) < 3:
         return
-    options = options_of(data[0], data[1])
+    options = options_of(package, data[0], data[1])
     rng = random.Random(data[0] | data[1] << 8)
-    parser = streamparse.StreamParser(**options)
+    parser = package.StreamParser(**options)
     events: list[Any] = []
     parsed = fault = None
     try:
@@ -112,15 +97,15 @@ def no_crash(data: bytes) -> None:
                 assert isinstance(parser.status, str)
         parsed = parser.close()
         events += parsed.events
-    except streamparse.StreamParseError as error:
+    except package.StreamParseError as error:
         fault = (error.code, str(error))
         events += getattr(error, "events", ())
     if fault is not None:
         assert all(fault), f"an error without a code or a text: {fault}"
-    check_story(events, parsed, options)
+    check_story(package, events, parsed, options)
 
 
-def check_story(events: list[Any], parsed: Any, options: dict[str, Any]) -> None:
+def check_story(package: Any, events: list[Any], parsed: Any, options: dict[str, Any]) -> None:
     grown: dict[tuple[str | int, ...], str] = {}
     done: dict[tuple[str | int, ...], Any] = {}
     for event in events:
@@ -130,7 +115,7 @@ def check_story(events: list[Any], parsed: Any, options: dict[str, Any]) -> None
             done = {one: value for one, value in done.items() if one[: len(parts)] != parts}
             continue
         assert parts not in done, f"{event.event_type} of {event.path!r} after its done"
-        assert streamparse.parse_path(event.path) == parts
+        assert package.parse_path(event.path) == parts
         if event.delta is not None:
             assert event.event_type == "delta"
             if options.get("surrogates") != "keep":
@@ -149,35 +134,35 @@ def check_story(events: list[Any], parsed: Any, options: dict[str, Any]) -> None
         assert repr(found) == repr(value), f"done of {parts}: {value!r}, in the data {found!r}"
 
 
-def chunk_invariance(data: bytes) -> None:
+def chunk_invariance(package: Any, data: bytes) -> None:
     """Law 1: whole, each character, and two random splits; and as bytes."""
     if len(data) < 3:
         return
-    options = options_of(data[0], data[1])
+    options = options_of(package, data[0], data[1])
     text = text_of(data[2:])
-    want = outcome(streamparse, [text], **options)
+    want = outcome(package, [text], **options)
     rng = random.Random(data[0] | data[1] << 8)
-    equal("each character", outcome(streamparse, list(text), **options), want, f"{text!r} {options} ")
-    equal("split", outcome(streamparse, split(text, rng), **options), want, f"{text!r} {options} ")
+    equal("each character", outcome(package, list(text), **options), want, f"{text!r} {options} ")
+    equal("split", outcome(package, split(text, rng), **options), want, f"{text!r} {options} ")
     raw = text.encode()
-    equal("bytes", outcome(streamparse, split(raw, rng), **options), want, f"{text!r} {options} ")
+    equal("bytes", outcome(package, split(raw, rng), **options), want, f"{text!r} {options} ")
 
 
-def broken_bytes(data: bytes) -> None:
+def broken_bytes(package: Any, data: bytes) -> None:
     """Law 1 on bytes that may be no UTF-8."""
     if len(data) < 3:
         return
-    options = options_of(data[0], data[1])
+    options = options_of(package, data[0], data[1])
     raw = data[2:]
-    want = outcome(streamparse, [raw], **options)
+    want = outcome(package, [raw], **options)
     rng = random.Random(data[0] | data[1] << 8)
     equal(
         "each byte",
-        outcome(streamparse, [raw[at : at + 1] for at in range(len(raw))], **options),
+        outcome(package, [raw[at : at + 1] for at in range(len(raw))], **options),
         want,
         f"{raw!r} {options} ",
     )
-    equal("split", outcome(streamparse, split(raw, rng), **options), want, f"{raw!r} {options} ")
+    equal("split", outcome(package, split(raw, rng), **options), want, f"{raw!r} {options} ")
 
 
 class _NotJSON(ValueError):
@@ -188,7 +173,7 @@ def _no_constant(name: str) -> Any:
     raise _NotJSON(name)
 
 
-def against_json(data: bytes) -> None:
+def against_json(package: Any, data: bytes) -> None:
     """Law 5: what `json.loads` reads, each dialect reads as `json.loads` does; what it refuses, `strict` refuses."""
     if len(data) < 2:
         return
@@ -199,38 +184,37 @@ def against_json(data: bytes) -> None:
     try:
         want = json.loads(text, parse_constant=_no_constant)
     except (json.JSONDecodeError, _NotJSON):
-        got = outcome(streamparse, pieces, dialect="strict", surrogates="keep")
+        got = outcome(package, pieces, dialect="strict", surrogates="keep")
         assert got.error is not None, f"strict reads what json.loads refuses: {got.data}"
         return
     except (ValueError, RecursionError):
         return  # more digits or depth than CPython reads
     for dialect in ("strict", "json5", "llm"):
-        got = outcome(streamparse, pieces, dialect=dialect, surrogates="keep")
+        got = outcome(package, pieces, dialect=dialect, surrogates="keep")
         assert got.error is None, f"{dialect}: {got.error}"
         assert got.flags == (True, True), f"{dialect}: not complete: {got.incomplete}"
         assert got.data == repr(want), f"{dialect}: {got.data}, wanted {want!r}"
         assert {code for code, *_ in got.diagnostics} <= {"duplicate_key", "lone_surrogate"}, got.diagnostics
 
 
-def against_ijson(data: bytes) -> None:
+def against_ijson(package: Any, data: bytes) -> None:
     """The order and the values of the `done` events are those of ijson's events."""
-    import ijson
-    from ijson.backends import python as backend
-
     if len(data) < 2:
         return
+    ijson: Any = importlib.import_module("ijson")  # has no types
+    backend: Any = importlib.import_module("ijson.backends.python")
     text = text_of(data[1:])
     try:
         json.loads(text, parse_constant=_no_constant)
         text.encode()
-        events = list(backend.parse(text.encode(), use_float=True))
+        events: list[tuple[str, str, Any]] = list(backend.parse(text.encode(), use_float=True))
     except (ValueError, RecursionError, ijson.JSONError):
         return
-    got = outcome(streamparse, split(text, random.Random(data[0])), dialect="strict", surrogates="keep")
+    got = outcome(package, split(text, random.Random(data[0])), dialect="strict", surrogates="keep")
     if any(code == "duplicate_key" for code, *_ in got.diagnostics):
         return
     kinds = {"end_map": "object", "end_array": "array"}
-    want = []
+    want: list[tuple[str, str | None]] = []
     for _prefix, event, value in events:
         if event in kinds:
             want.append((kinds[event], None))
@@ -244,28 +228,26 @@ def against_ijson(data: bytes) -> None:
     assert found == want, f"\n  got    {found}\n  wanted {want}"
 
 
-def twins(data: bytes) -> None:
-    """Law 11: both twins give the same; and a copy or a pickle in the middle changes nothing."""
+def twins(package: Any, data: bytes) -> None:
+    """Law 11: the same as on the interpreted machine; and a copy or a pickle in the middle changes nothing."""
     if len(data) < 3:
         return
-    compiled, interpreted = load_twin("compiled"), load_twin("interpreted")
-    options = options_of(data[0], data[1])
+    interpreted = load_twin("interpreted")
     rng = random.Random(data[0] | data[1] << 8)
     pieces = split(text_of(data[2:]), rng)
-    want = outcome(interpreted, pieces, **for_package(interpreted, options))
-    if compiled is not None:
-        equal("compiled", outcome(compiled, pieces, **for_package(compiled, options)), want, f"{pieces!r} {options} ")
-    # Pickles name their classes, and those are the classes of the package that was imported first.
-    parser = streamparse.StreamParser(**options)
+    want = outcome(interpreted, pieces, **options_of(interpreted, data[0], data[1]))
+    options = options_of(package, data[0], data[1])
+    equal(package.IMPLEMENTATION, outcome(package, pieces, **options), want, f"{pieces!r} {options} ")
+    parser = package.StreamParser(**options)
     events: list[Any] = []
     cut = rng.randrange(len(pieces) + 1)
-    with contextlib.suppress(streamparse.StreamParseError):
+    with contextlib.suppress(package.StreamParseError):
         for piece in pieces[:cut]:
             events += parser.feed(piece)
     if parser.error is None:
         twin = pickle.loads(pickle.dumps(parser))
-        equal("pickled", finish(streamparse, twin, list(events), pieces[cut:]), want)
-        equal("the original of the pickle", finish(streamparse, parser, events, pieces[cut:]), want)
+        equal("pickled", finish(package, twin, list(events), pieces[cut:]), want)
+        equal("the original of the pickle", finish(package, parser, events, pieces[cut:]), want)
 
 
 OPENERS = (
@@ -311,7 +293,7 @@ def _value(rng: random.Random, depth: int) -> Any:
     return {rng.choice(("a", "b", "c d", "", "é")): _value(rng, depth - 1) for _ in range(rng.randrange(4))}
 
 
-def around(data: bytes) -> None:
+def around(package: Any, data: bytes) -> None:
     """Reasoning and prose round a document: the right value and reasoning at every split. Bytes choose the pieces."""
     if len(data) < 6:
         return
@@ -326,13 +308,13 @@ def around(data: bytes) -> None:
     if begin and before and not before.endswith("\n"):
         before += "\n"
     text = f"{opener}{thought}{closer}{before}{begin}{written}{end}{after}"
-    want = outcome(streamparse, [text])
+    want = outcome(package, [text])
     assert want.error is None
     assert want.data == repr(document), f"{text!r}\n  got    {want.data}\n  wanted {document!r}"
     assert want.flags == (True, True), f"{text!r}: {want}"
     assert want.reasoning.strip() == thought.strip(), f"{text!r}: reasoning {want.reasoning!r}"
-    equal("each character", outcome(streamparse, list(text)), want, f"{text!r} ")
-    equal("split", outcome(streamparse, split(text, rng)), want, f"{text!r} ")
+    equal("each character", outcome(package, list(text)), want, f"{text!r} ")
+    equal("split", outcome(package, split(text, rng)), want, f"{text!r} ")
 
 
 SOUP = (
@@ -347,30 +329,29 @@ SOUP = (
 )  # fmt: skip
 
 
-def soup(data: bytes) -> None:
+def soup(package: Any, data: bytes) -> None:
     """Law 1 and the story of the events on pieces of what models write, one piece a byte."""
     if len(data) < 3:
         return
-    options = options_of(data[0] & 0xFC, data[1])
+    options = options_of(package, data[0] & 0xFC, data[1])
     families = ("auto", "auto", "auto", "granite", "gpt-oss", "mistral", None, ("<t>", "</t>"))
     family = families[data[0] & 7]
     if family not in (None, "auto") and isinstance(family, str):
-        from streamparse.reasoning import FAMILIES
-
-        family = sorted(FAMILIES)[data[1] % len(FAMILIES)]
+        known = sorted(importlib.import_module("streamparse.reasoning").FAMILIES)
+        family = known[data[1] % len(known)]
     options["reasoning"] = family
     text = "".join(SOUP[byte % len(SOUP)] for byte in data[2:])
     rng = random.Random(data[0] | data[1] << 8)
     try:
-        want = outcome(streamparse, [text], **options)
-    except streamparse.UsageError:
+        want = outcome(package, [text], **options)
+    except package.UsageError:
         return
-    equal("each character", outcome(streamparse, list(text), **options), want, f"{text!r} {options} ")
-    equal("split", outcome(streamparse, split(text, rng), **options), want, f"{text!r} {options} ")
-    no_crash(data[:2] + text.encode())
+    equal("each character", outcome(package, list(text), **options), want, f"{text!r} {options} ")
+    equal("split", outcome(package, split(text, rng), **options), want, f"{text!r} {options} ")
+    no_crash(package, data[:2] + text.encode())
 
 
-def captures(data: bytes) -> None:
+def captures(package: Any, data: bytes) -> None:
     """A body cut anywhere decodes to the same chunks, and ends in chunks or a `ProviderError`.
 
     Its first line comes in one piece: pieces without line ends may be lines that lost them, which is for the decoder to
@@ -382,24 +363,24 @@ def captures(data: bytes) -> None:
     if not end:
         return
     begin = first + end
-    want = _decode([begin + rest])
+    want = _decode(package, [begin + rest])
     for name, pieces in (
         ("split", split(rest, random.Random(data[0]))),
         ("each byte", [rest[at : at + 1] for at in range(len(rest))]),
     ):
-        got = _decode([begin, *pieces])
+        got = _decode(package, [begin, *pieces])
         assert got == want, f"{name}\n  got    {got}\n  wanted {want}"
 
 
-def _decode(pieces: Iterable[bytes]) -> tuple[str, str]:
-    decoder = BodyDecoder()
+def _decode(package: Any, pieces: Iterable[bytes]) -> tuple[str, str]:
+    decoder = importlib.import_module("streamparse.captures").BodyDecoder()
     found: list[Any] = []
     fault = ""
     try:
         for piece in pieces:
             found += decoder.feed(piece)
         found += decoder.close()
-    except streamparse.ProviderError as error:
+    except package.ProviderError as error:
         fault = error.code
     whole: list[Any] = []
     for chunk in found:
@@ -410,30 +391,30 @@ def _decode(pieces: Iterable[bytes]) -> tuple[str, str]:
     return repr(whole), fault
 
 
-def adapters(data: bytes) -> None:
+def adapters(package: Any, data: bytes) -> None:
     """A body, mutated: the result ends in a Response or one of our own errors; the Response goes to JSON and back."""
     if len(data) < 2:
         return
     try:
-        decoder = BodyDecoder()
+        decoder = importlib.import_module("streamparse.captures").BodyDecoder()
         chunks = decoder.feed(data[1:]) + decoder.close()
-    except streamparse.ProviderError:
+    except package.ProviderError:
         return
-    result = wrap(iter(chunks))
+    result = package.wrap(iter(chunks))
     try:
         for event in result.get_generator(type="all"):
             del event
         response = result.get_response()
-    except streamparse.StreamParseError:
+    except package.StreamParseError:
         return
-    again = type(response).model_validate_json(response.model_dump_json())
+    again = package.Response.model_validate_json(response.model_dump_json())
     assert again.text == response.text
     assert again.reasoning == response.reasoning
     assert [one.raw_arguments for one in again.tool_calls] == [one.raw_arguments for one in response.tool_calls]
 
 
 TARGETS: dict[str, Target] = {
-    one.__name__: one
+    one.__name__: each_twin(one)
     for one in (
         no_crash,
         chunk_invariance,

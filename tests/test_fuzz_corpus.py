@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
 from fuzz.seeds import seeds  # noqa: E402  # found only now
-from fuzz.targets import TARGETS, against_json, around, captures, chunk_invariance, no_crash, twins  # noqa: E402
-from fuzz.twins import load_twin  # noqa: E402
+from fuzz.targets import TARGETS  # noqa: E402
+from fuzz.twins import each_twin, load_twin  # noqa: E402
 
 SAVED = sorted(path for path in (ROOT / "fuzz" / "regressions").glob("*/*") if path.is_file())
 
@@ -47,6 +49,23 @@ def test_other_twin_is_loaded_beside_the_first() -> None:
     assert sys.modules["streamparse"] is streamparse
 
 
+def test_each_twin_imports_its_own_modules() -> None:
+    """What a package imports only when it is asked for, and what a pickle names, is of the same twin."""
+    import streamparse
+
+    seen: list[str] = []
+
+    def target(package: Any, data: bytes) -> None:
+        assert sys.modules["streamparse"] is package
+        assert package.wrap.__globals__["UsageError"] is package.UsageError
+        assert type(pickle.loads(pickle.dumps(package.StreamParser()))) is package.StreamParser
+        seen.append(package.IMPLEMENTATION)
+
+    each_twin(target)(b"")
+    assert seen == [name for name in ("compiled", "interpreted") if load_twin(name) is not None]
+    assert sys.modules["streamparse"] is streamparse
+
+
 class _Broken:
     """A parser that is wrong: what a target must notice."""
 
@@ -69,25 +88,25 @@ class _Broken:
 def test_targets_notice_a_lost_character(monkeypatch: pytest.MonkeyPatch) -> None:
     _Broken(monkeypatch, drop=True)
     with pytest.raises(AssertionError):
-        chunk_invariance(b'\0\0"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"')
+        TARGETS["chunk_invariance"](b'\0\0"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"')
     with pytest.raises(AssertionError):
-        against_json(b'\0"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"')
+        TARGETS["against_json"](b'\0"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"')
 
 
 def test_targets_notice_a_foreign_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     _Broken(monkeypatch, **{"raise": True})
     with pytest.raises(KeyError):
-        no_crash(b'\0\0{"a": 1}')
+        TARGETS["no_crash"](b'\0\0{"a": 1}')
     with pytest.raises(KeyError):
-        twins(b'\0\0{"a": 1}')
+        TARGETS["twins"](b'\0\0{"a": 1}')
 
 
 def test_targets_want_the_right_value_around_prose(monkeypatch: pytest.MonkeyPatch) -> None:
     _Broken(monkeypatch, drop=True)
-    around(b"\0\0\0\0\0\1")  # no `x` in it alone: nothing is lost
+    TARGETS["around"](b"\0\0\0\0\0\1")  # no `x` in it alone: nothing is lost
     with pytest.raises(AssertionError):
-        chunk_invariance(b'\0\0["x"]')
+        TARGETS["chunk_invariance"](b'\0\0["x"]')
 
 
 def test_bodies_decode_the_same_at_every_cut() -> None:
-    captures(b'\3data: {"a": 1}\n\ndata: [DONE]\n\n')
+    TARGETS["captures"](b'\3data: {"a": 1}\n\ndata: [DONE]\n\n')
