@@ -351,8 +351,11 @@ def soup(package: Any, data: bytes) -> None:
     no_crash(package, data[:2] + text.encode())
 
 
+NAMED = (None, None, "sse", "ndjson", "json", "json", "aws", "aws-json")  # the formats of bodies
+
+
 def captures(package: Any, data: bytes) -> None:
-    """A body cut anywhere decodes to the same chunks, and ends in chunks or a `ProviderError`.
+    """A body cut anywhere decodes to the same chunks, and ends in chunks or a `ProviderError`; its format may be named.
 
     Its first line comes in one piece: pieces without line ends may be lines that lost them, which is for the decoder to
     guess.
@@ -363,17 +366,18 @@ def captures(package: Any, data: bytes) -> None:
     if not end:
         return
     begin = first + end
-    want = _decode(package, [begin + rest])
+    named = NAMED[data[0] >> 5]
+    want = _decode(package, [begin + rest], named)
     for name, pieces in (
         ("split", split(rest, random.Random(data[0]))),
         ("each byte", [rest[at : at + 1] for at in range(len(rest))]),
     ):
-        got = _decode(package, [begin, *pieces])
+        got = _decode(package, [begin, *pieces], named)
         assert got == want, f"{name}\n  got    {got}\n  wanted {want}"
 
 
-def _decode(package: Any, pieces: Iterable[bytes]) -> tuple[str, str]:
-    decoder = importlib.import_module("streamparse.captures").BodyDecoder()
+def _decode(package: Any, pieces: Iterable[bytes], named: str | None) -> tuple[str, str]:
+    decoder = importlib.import_module("streamparse.captures").BodyDecoder(format=named)
     found: list[Any] = []
     fault = ""
     try:

@@ -9,6 +9,7 @@ import os
 import random
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -356,6 +357,31 @@ def test_numbers_are_those_of_json() -> None:
     ]
 
 
+@given(st.data())
+def test_an_array_is_what_json_reads(data: st.DataObject) -> None:
+    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+    values = st.recursive(
+        scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
+    )
+    text = json.dumps(data.draw(values), indent=data.draw(st.sampled_from([None, 1])), ensure_ascii=False)
+    if data.draw(st.booleans()):  # something is lost, or too much
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + data.draw(st.sampled_from(["", *'[]{},:"\\ 1'])) + text[at + data.draw(st.integers(0, 1)) :]
+    try:
+        value = json.loads(text)
+    except ValueError:
+        want = None
+    else:
+        want = value if isinstance(value, list) else [value]
+    cut = data.draw(st.integers(0, len(text)))
+    for pieces in ([text], list(text), [text[:cut], text[cut:]]):
+        chunks, fault = decoded(pieces, format="json")
+        if want is None:
+            assert fault is not None or not text.strip()
+        else:
+            assert (chunks, fault) == (want, None)
+
+
 # -- what is wrong ----------------------------------------------------------------------------------------------------
 
 GOOD = 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"hi"}}],"object":"chat.completion.chunk"}\n\n'
@@ -423,6 +449,32 @@ def test_faults_of_other_formats(options: dict[str, Any], text: str, kept: list[
         chunks, fault = decoded(pieces, **options)
         assert chunks == kept
         assert fault is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("1" * 5000, id="more digits than CPython reads"),
+        pytest.param("[" * 100_000 + "]" * 100_000, id="arrays"),
+        pytest.param('{"a":' * 100_000 + "1" + "}" * 100_000, id="objects"),
+    ],
+)
+def test_no_value_of_a_body_harms_the_process(value: str) -> None:
+    for format_, text in (
+        ("json", f'[{{"a":1}},{{"b":{value}}}]'),
+        ("ndjson", f'{{"a":1}}\n{{"b":{value}}}\n'),
+        ("sse", f'data: {{"a":1}}\n\ndata: {{"b":{value}}}\n\n'),
+    ):
+        chunks, fault = decoded([text], format=format_)
+        assert chunks == [ONE]
+        assert fault is not None
+
+
+def test_a_long_string_costs_the_same_in_tiny_pieces() -> None:
+    text = f'[{{"a":"{"x" * 300_000}"}}]'
+    started = time.process_time()
+    assert decoded(list(text), format="json") == ([{"a": "x" * 300_000}], None)
+    assert time.process_time() - started < 5  # with a buffer that is copied for each piece it takes minutes
 
 
 def test_an_error_object_is_a_chunk() -> None:
@@ -505,6 +557,13 @@ def test_a_damaged_frame_is_a_fault_and_what_was_before_it_is_kept() -> None:
         assert chunks == [{"messageStart": {}}], place
         assert fault is not None
     assert decoded([good, good[:-1]])[1] is not None
+
+
+def test_headers_of_a_recorded_frame_that_are_none() -> None:
+    """As in the binary form: what is no text says nothing."""
+    for headers in ([1], "x", 5, {":event-type": {"a": 1}}, {":event-type": 5}):
+        text = json.dumps({"frames": [{"headers": headers, "payload": {"a": 1}}]})
+        assert decoded([text], format="aws-json") == ([{"event": ONE}], None)
 
 
 def test_the_frames_are_those_of_botocore() -> None:

@@ -10,7 +10,6 @@ import json
 import re
 import struct
 import zlib
-from decimal import Decimal
 from typing import Any, ClassVar, Protocol
 
 from ..adapters.base import is_dict, is_list
@@ -218,58 +217,96 @@ class NDJSONDecoder(_Faults):
 
 
 class JSONDecoder(_Faults):
-    """A JSON array of chunks, handed out as they close (`ijson`), or one single chunk."""
+    """A JSON array of chunks, handed out as they close, or one single chunk.
+
+    It finds where a chunk ends, and `json` reads it: as in the other formats, and with no number or depth that would
+    harm the process (the C parser of ijson 3.6 crashes on an integer of 4,301 digits).
+    """
+
+    _MARKS = re.compile(r'["\\{}\[\],]')
 
     def __init__(self) -> None:
         super().__init__()
-        import ijson
-
-        self._error: type[Exception] = ijson.JSONError
-        self._items_coro: Any = ijson.items_coro
-        self._found: Any = ijson.sendable_list()
-        self._coroutine: Any = None
-        self._head = ""
+        self._head = ""  # of the body, for the errors
+        self._in_array = False
+        self._depth = 0  # inside of a chunk
+        self._in_string = False
+        self._skip = -1  # where the next piece has a character behind a backslash
+        self._parts: list[str] = []  # of the chunk, or of what is between two
+        self._taken = False  # the chunk is handed out: nothing may come but a comma, or the end
+        self._another = False  # a comma came
 
     def feed(self, piece: str) -> list[Any]:
         """The chunks that end in `piece`."""
         self._check()
-        if self._coroutine is None:
+        chunks: list[Any] = []
+        position, skip = 0, self._skip
+        if not self._head:
             piece = piece.lstrip(BLANK)
-        if not piece:
-            return []  # to ijson an empty piece is the end
-        if self._coroutine is None:
-            self._coroutine = self._items_coro(self._found, "item" if piece[0] == "[" else "", use_float=False)
+            self._in_array = piece.startswith("[")
+            position = int(self._in_array)
         if len(self._head) < QUOTED:
             self._head += piece[:QUOTED]
-        try:
-            self._coroutine.send(piece.encode("utf-8", "replace"))
-        except self._error:
-            self._fault = broken("the body is no JSON", self._head)
-        return self._take()
-
-    def close(self) -> list[Any]:
-        """The last chunks."""
-        self._check()
-        if self._coroutine is not None:
-            try:
-                self._coroutine.close()
-            except self._error:
-                raise broken("the body ended before its JSON did", self._head) from None
-        return self._take()
-
-    def _take(self) -> list[Any]:
-        chunks = [_with_floats(chunk) for chunk in self._found]
-        self._found.clear()
+        for match in self._MARKS.finditer(piece, position):
+            mark, at = match[0], match.start()
+            if at == skip:
+                continue
+            if mark == "\\":
+                skip = at + 1
+            elif mark == '"':
+                self._in_string = not self._in_string
+            elif self._in_string:
+                continue
+            elif mark in "{[":
+                self._depth += 1
+            elif self._depth == 0:  # a comma or the last bracket, between two chunks or behind one
+                self._between(mark, piece[position:at], chunks)
+                position = at + 1
+            elif mark != ",":
+                self._depth -= 1
+                if self._depth == 0:
+                    self._chunk(piece[position : at + 1], chunks)
+                    position = at + 1
+            if self._fault is not None:
+                return chunks
+        self._skip = skip - len(piece)
+        self._parts.append(piece[position:])
         return chunks
 
+    def close(self) -> list[Any]:
+        """The last chunk, where it is a number or a word; nothing else has no end of its own."""
+        self._check()
+        chunks: list[Any] = []
+        if self._in_array or self._depth or self._in_string:
+            raise broken("the body ended before its JSON did", self._head)
+        if self._head:
+            self._chunk("", chunks)
+            self._check()
+        return chunks
 
-def _with_floats(value: Any) -> Any:
-    """`value` with floats for ijson's decimals (its own floats go with integers that end at 64 bits)."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if is_dict(value):
-        return {name: _with_floats(item) for name, item in value.items()}
-    return [_with_floats(item) for item in value] if is_list(value) else value
+    def _between(self, mark: str, text: str, chunks: list[Any]) -> None:
+        if not self._in_array or mark == "}":
+            self._fault = broken("the body is no JSON", self._head)
+        elif mark == ",":
+            self._chunk(text, chunks)
+            self._taken, self._another = False, True
+        else:
+            self._parts.append(text)
+            if self._another or self._taken or "".join(self._parts).strip(" \t\r\n"):
+                self._chunk("", chunks)
+            self._taken, self._in_array = True, False
+
+    def _chunk(self, text: str, chunks: list[Any]) -> None:
+        """The rest of a chunk; where that was handed out, nothing but white space."""
+        text, self._parts = "".join([*self._parts, text]), []
+        try:
+            if not self._taken:
+                chunks.append(json.loads(text))
+            elif text.strip(" \t\r\n"):
+                raise ValueError
+        except (ValueError, RecursionError):
+            self._fault = broken("the body is no JSON", self._head)
+        self._taken = True
 
 
 class AWSDecoder(_Faults):
@@ -352,6 +389,11 @@ def aws_chunk(headers: dict[str, str], payload: Any) -> dict[str, Any]:
     return {headers.get(":exception-type") or headers.get(":event-type") or "event": payload}
 
 
+def _texts(headers: Any) -> dict[str, str]:
+    """The headers that hold text, as they are in the binary form."""
+    return {name: value for name, value in headers.items() if isinstance(value, str)} if is_dict(headers) else {}
+
+
 class AWSJSONDecoder(_Faults):
     """A recorded event stream as one JSON file; it is read whole. What is no such file after all is text."""
 
@@ -381,7 +423,7 @@ class AWSJSONDecoder(_Faults):
                 raise broken("the recorded event stream is no base64", body) from None
             return chunks + decoder.close()
         if is_list(frames):
-            return [aws_chunk(frame.get("headers") or {}, frame.get("payload")) for frame in frames if is_dict(frame)]
+            return [aws_chunk(_texts(frame.get("headers")), frame.get("payload")) for frame in frames if is_dict(frame)]
         return [whole]
 
 
