@@ -8,13 +8,17 @@ target changes elsewhere. No target needs the fuzzing engine; the tests run the 
 from __future__ import annotations
 
 import contextlib
+import copy
+import functools
 import importlib
+import itertools
 import json
+import math
 import pickle
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .outcome import Outcome, finish, outcome
 from .twins import each_twin, load_twin
@@ -404,6 +408,55 @@ def adapters(package: Any, data: bytes) -> None:
         chunks = decoder.feed(data[1:]) + decoder.close()
     except package.ProviderError:
         return
+    _check_response(package, chunks)
+
+
+def shapes(package: Any, data: bytes) -> None:
+    """The same with the chunks of a recorded body, of which the bytes choose some values and replace them."""
+    if len(data) < 3:
+        return
+    rng = random.Random(data)
+    bodies = _recorded()
+    chunks = copy.deepcopy(bodies[data[0] % len(bodies)])
+    for _ in range(1 + data[1] % 3):
+        _spoil(chunks, rng)
+    _check_response(package, chunks)
+
+
+@functools.cache
+def _recorded() -> list[list[Any]]:
+    """The first chunks of each recorded body."""
+    captures = importlib.import_module("streamparse.captures")
+    return [
+        list(itertools.islice(captures.open(path), 30))
+        for path in sorted(BODIES.iterdir())
+        if not path.name.endswith((".expect.json", ".md"))
+    ]
+
+
+def _spoil(value: Any, rng: random.Random) -> None:
+    """Replace something inside of a list or dict."""
+    key = rng.choice(_keys(value))
+    if _keys(value[key]) and rng.random() < 0.9:
+        _spoil(value[key], rng)
+        return
+    deep: Any = []
+    for _ in range(rng.choice((0, 5000))):  # as `json` of newer Pythons reads it
+        deep = [deep]
+    value[key] = rng.choice(
+        (None, True, 0, -1, 1.5, math.nan, 10**400, "", "x", "{", "\ud83d", deep, ["x"], [None], [[1]], {}, {"x": 1},
+         {"type": "text"}, {"text": "x"})
+    )  # fmt: skip
+
+
+def _keys(value: Any) -> list[Any]:
+    """Where a dict or a list has its values; others have none."""
+    if isinstance(value, dict):
+        return list(cast("dict[Any, Any]", value))
+    return list(range(len(cast("list[Any]", value)))) if isinstance(value, list) else []
+
+
+def _check_response(package: Any, chunks: list[Any]) -> None:
     result = package.wrap(iter(chunks))
     try:
         for event in result.get_generator(type="all"):
@@ -430,5 +483,6 @@ TARGETS: dict[str, Target] = {
         soup,
         captures,
         adapters,
+        shapes,
     )
 }

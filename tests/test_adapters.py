@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -863,7 +864,7 @@ def test_every_adapter_keeps_the_protocol() -> None:
 # -- nothing that a provider sends raises ----------------------------------------------------------------------------
 
 junk = st.sampled_from(
-    [None, True, 0, -1, 1.5, float("nan"), "", "x", [], ["x"], [None], {}, {"x": None}, {"type": "x"}, b"x"]
+    [None, True, 0, -1, 1.5, float("nan"), 10**400, "", "x", [], ["x"], [None], {}, {"x": None}, {"type": "x"}, b"x"]
 )
 
 
@@ -898,6 +899,19 @@ def test_damaged_chunks_never_raise(body: Body, data: st.DataObject) -> None:
     result = builder.build()
     written = result.model_dump_json()
     assert type(result).model_validate_json(written).model_dump_json() == written  # by text: NaN is not equal to itself
+
+
+@pytest.mark.parametrize("body", BODIES, ids=by_name)
+def test_depth_never_raises(body: Body) -> None:
+    """Newer Pythons read JSON of a depth that a recursion of their own does not reach."""
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"x": [deep]}
+    chunks = body.chunks()
+    number = random.Random(body.name).randrange(len(chunks))
+    for changed in mutants(chunks[number], deep)[:100]:
+        with contextlib.suppress(StreamParseError):
+            wrap(iter([*chunks[:number], changed])).get_response().model_dump_json()
 
 
 @pytest.mark.parametrize("name", names())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from math import isfinite
@@ -102,8 +103,14 @@ def as_integer(value: Any) -> int | None:
 
 
 def as_number(value: Any) -> float | None:
-    """`value` if it is a number; None otherwise."""
-    return None if isinstance(value, bool) or not isinstance(value, int | float) else value
+    """`value` if it is a number; None otherwise, and for an integer that no float holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        float(value)
+    except OverflowError:
+        return None
+    return value
 
 
 def items(obj: Any, *names: str) -> list[Any]:
@@ -150,7 +157,7 @@ def plain(value: Any, _depth: int = 0, _sparse: bool = False) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(cast("bytes", value))).decode("ascii")
     if _depth > _MAX_DEPTH:
-        return repr(value)
+        return _shown(value)
     if _is_mapping(value):
         found = {str(name): plain(item, _depth + 1, _sparse) for name, item in value.items()}
         return {name: item for name, item in found.items() if item is not None} if _sparse else found
@@ -160,6 +167,13 @@ def plain(value: Any, _depth: int = 0, _sparse: bool = False) -> Any:
     if dumped is not None:
         return plain(dumped, _depth, True)
     return str(value.value) if hasattr(value, "value") else repr(value)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        return reprlib.repr(value)
 
 
 def _is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
