@@ -18,7 +18,7 @@ import pickle
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from .outcome import Outcome, finish, outcome
 from .twins import each_twin, load_twin
@@ -451,9 +451,8 @@ def _spoil(value: Any, rng: random.Random) -> None:
 
 def _keys(value: Any) -> list[Any]:
     """Where a dict or a list has its values; others have none."""
-    if isinstance(value, dict):
-        return list(cast("dict[Any, Any]", value))
-    return list(range(len(cast("list[Any]", value)))) if isinstance(value, list) else []
+    kind: type[Any] = type(value)
+    return list(value) if kind is dict else list(range(len(value))) if kind is list else []
 
 
 def _check_response(package: Any, chunks: list[Any]) -> None:
