@@ -84,7 +84,8 @@ _SCALAR_START: Final = {
     "boolean": re.compile(r"(?:[Tt]rue|[Ff]alse)\b"),
     "null": re.compile(r"(?:null|None)\b"),
 }
-_NESTED: Final = 16  # brackets at the start of a document that are looked at together
+# Brackets and white space at the start of a document: behind them `\"` says that it is escaped, at 64 of them at most.
+_BRACKETS: Final = re.compile(r"[{\[\s]{0,65}")
 _JSON_START: Final = re.compile(
     r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*"
 )
@@ -330,6 +331,13 @@ class Locator:
         self._skip(steps, len(self._buffer))  # looked at with each character: it ends where the comment does
         return False
 
+    def _shows_escape(self, buffer: str) -> bool:
+        """Whether a document that begins with two brackets is long enough to show whether it is escaped
+        (`[{\\"a\\": 1}]`): with the character behind the brackets.
+        """
+        end = _BRACKETS.match(buffer).end()  # type: ignore[union-attr]  # matches always, if nothing
+        return len(buffer) > self._held or buffer[end:] not in ("", "\\")
+
     def _fits(self, char: str) -> bool:
         return self.kind is None or self.kind == ("object" if char == "{" else "array")
 
@@ -357,9 +365,7 @@ class Locator:
         if char == "\\":
             return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
         if opener == "[" and char in "{[":
-            # The document has begun. One character more says whether it is escaped (`[{\"a\": 1}]`).
-            behind = buffer[at:].lstrip("{[ \t\r\n")
-            return True if at > _NESTED or final or behind not in ("", "\\") else None
+            return True if final or self._shows_escape(buffer) else None
         stops = '{}[]"\n<>!?;' + (_SEPARATORS if opener == "{" else "")
         while at < len(buffer) and buffer[at] not in stops:
             if buffer[at] == "," or buffer[at] == "，":
@@ -455,8 +461,9 @@ class Locator:
             if _PROSE_KEY.match(buffer) is not None:
                 return True
             return None if not final and _PROSE_KEY_START.fullmatch(buffer) is not None else False
-        if (_NUMBER_ARRAY if self.kind == "array" else _PROSE_ARRAY).match(buffer) is not None:
-            return True
+        match = (_NUMBER_ARRAY if self.kind == "array" else _PROSE_ARRAY).match(buffer)
+        if match is not None:
+            return True if final or match[0][-1] not in "{[" or self._shows_escape(buffer) else None
         return None if not final and _ARRAY_START.fullmatch(buffer) is not None else False
 
     def _behind(self, steps: list[Step], final: bool) -> bool:

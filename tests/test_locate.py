@@ -176,6 +176,30 @@ def test_arrays_in_prose() -> None:
     check("The list [1, 2] is it.", [1, 2], output=JsonSchema({"type": "array"}))
 
 
+@pytest.mark.parametrize("before", ["", "Here: ", "```json\n"])
+@pytest.mark.parametrize("data", [DATA, [DATA], [[DATA]], {"a": [DATA]}, [[[[[["x"]]]]]]])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_escaped_documents(before: str, data: Any, indent: int | None) -> None:
+    """A document that was written as if it stood in a string: its brackets do not show it, what follows them does."""
+    text = json.dumps(data, indent=indent).replace('"', '\\"')
+    if before == "Here: " and "{" not in text:
+        return  # nested arrays of strings in prose
+    check(before + text, data, "escaped_document")
+
+
+@pytest.mark.parametrize("depth", [16, 17, 63, 64, 65])
+@pytest.mark.parametrize("before", ["", "Here: "])
+def test_many_brackets(before: str, depth: int) -> None:
+    """What says that a document is escaped is waited for at 64 brackets; at any split the same."""
+    text = "[" * depth + '{"a":1}' + "]" * depth
+    for written, right in ((text, True), (text.replace('"', '\\"'), depth < 64)):
+        got = run([before + written])
+        assert run(each(before + written)) == got
+        assert (got.error is None) is right
+        if right:
+            assert got.data == text.replace(":", ": ")
+
+
 def test_empty_documents_in_prose_count_if_nothing_better_comes() -> None:
     check("Nothing found: {}", {}, "leading_text")
     check("Nothing found: []", [], "leading_text")
