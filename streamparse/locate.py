@@ -65,14 +65,15 @@ _WRAPPER_START: Final = re.compile(
     re.IGNORECASE,
 )
 _PROSE_KEY: Final = re.compile(
-    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|“[^”]*”|`[^`]*`|\\\"[^\"\\]*\\\")\s*[:=：]"
-    r"|[^\W\d]\w*\s*[:：](?=[\s\"'\d{\[-]|true|false|null|True|False|None))",
+    r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|“[^”]*”|`[^`]*`|(?:\\[nrt]\s*)*\\\"[^\"\\]*\\\")\s*[:=：]"
+    # Sets of mathematics have a blank before the colon: `{x : x > 0}`.
+    r"|[^\W\d]\w*(?:[:：](?=\s)|\s*[:：]\s*(?=[\"'\d{\[-]|true|false|null|True|False|None)))",
     re.DOTALL,
 )
 _PROSE_KEY_START: Final = re.compile(
     r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*(?:\\|\"\s*)?|'(?:[^'\\]|\\.)*(?:\\|'\s*)?|“[^”]*(?:”\s*)?|`[^`]*(?:`\s*)?"
-    r"|\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
-    r"|[^\W\d]\w*\s*(?:[:：](?:t|tr|tru|f|fa|fal|fals|n|nu|nul|T|Tr|Tru|F|Fa|Fal|Fals|N|No|Non)?)?)",
+    r"|(?:\\[nrt]\s*)*\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
+    r"|[^\W\d]\w*\s*(?:[:：]\s*(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|T|Tr|Tru|F|Fa|Fal|Fals|N|No|Non)?)?)",
     re.DOTALL,
 )
 _PROSE_ARRAY: Final = re.compile(r"\[\s*[{\[\"]")
@@ -85,7 +86,8 @@ _SCALAR_START: Final = {
     "null": re.compile(r"(?:null|None)\b"),
 }
 # Brackets and white space at the start of a document: behind them `\"` says that it is escaped, at 64 of them at most.
-_BRACKETS: Final = re.compile(r"[{\[\s]{0,65}")
+_BRACKETS: Final = re.compile(r"(?:[{\[\s]|\\[nrt]){0,65}")
+_NUMBER: Final = re.compile(r"[-+]?[.\d]+")
 _JSON_START: Final = re.compile(
     r"[{\[]\s*|\[\s*(?:[-+.\deE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)\s*"
 )
@@ -331,12 +333,14 @@ class Locator:
         self._skip(steps, len(self._buffer))  # looked at with each character: it ends where the comment does
         return False
 
-    def _shows_escape(self, buffer: str) -> bool:
-        """Whether a document that begins with two brackets is long enough to show whether it is escaped
-        (`[{\\"a\\": 1}]`): with the character behind the brackets.
+    def _goes_on(self, buffer: str, final: bool) -> bool | None:
+        """Whether what begins with two brackets, or a bracket and an escape, goes on like a document; None: wait for
+        the character behind the brackets, which shows whether it is escaped (`[{\\"a\\": 1}]`).
         """
         end = _BRACKETS.match(buffer).end()  # type: ignore[union-attr]  # matches always, if nothing
-        return len(buffer) > self._held or buffer[end:] not in ("", "\\")
+        if len(buffer) <= self._held and buffer[end:] in ("", "\\"):
+            return "\\" not in buffer if final else None
+        return "\\" not in buffer[: end + 1] or buffer.startswith('\\"', end)
 
     def _fits(self, char: str) -> bool:
         return self.kind is None or self.kind == ("object" if char == "{" else "array")
@@ -363,17 +367,20 @@ class Locator:
         if opener == "{" and char == "{":
             return self._opens(buffer, at, final) if buffer[at - 1] != "{" or at < 3 else False
         if char == "\\":
-            return True if buffer.startswith('\\"', at) else None if at + 1 == len(buffer) and not final else False
+            return self._goes_on(buffer[at:], final)
         if opener == "[" and char in "{[":
-            return True if final or self._shows_escape(buffer) else None
+            return self._goes_on(buffer, final)
+        first = at
         stops = '{}[]"\n<>!?;' + (_SEPARATORS if opener == "{" else "")
         while at < len(buffer) and buffer[at] not in stops:
-            if buffer[at] == "," or buffer[at] == "，":
+            if buffer[at] in ",，" or (buffer[at] == "、" and opener == "["):
                 return opener == "["
             at += 1
         if at == len(buffer):
             return True if final else None
         char = buffer[at]
+        if char == ";" and opener == "[" and _NUMBER.fullmatch(buffer[first:at].strip()) is not None:
+            return True  # `[1; 2]`
         if char == '"' and opener == "{":
             # `{a": 1}`: the opening quote is missing.
             at = _after_space(buffer, at + 1)
@@ -463,7 +470,7 @@ class Locator:
             return None if not final and _PROSE_KEY_START.fullmatch(buffer) is not None else False
         match = (_NUMBER_ARRAY if self.kind == "array" else _PROSE_ARRAY).match(buffer)
         if match is not None:
-            return True if final or match[0][-1] not in "{[" or self._shows_escape(buffer) else None
+            return True if match[0][-1] not in "{[" else self._goes_on(buffer, final)
         return None if not final and _ARRAY_START.fullmatch(buffer) is not None else False
 
     def _behind(self, steps: list[Step], final: bool) -> bool:
@@ -512,6 +519,6 @@ class Locator:
 
 
 def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
+    while at < len(text) and (text[at].isspace() or text[at] in _INVISIBLE):
         at += 1
     return at

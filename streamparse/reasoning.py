@@ -448,7 +448,10 @@ class Splitter:
         self._forced = False
         self._opener = opener
         self._closers = (closer,)
-        self._delimiters = (closer, *(self._family.ends if kind == THOUGHT else ()), *self._family.siblings(closer))
+        ends = self._family.ends if kind == THOUGHT else ()
+        # An answer and the arguments of a call are JSON, which may hold an opener as text.
+        siblings = self._family.siblings(closer) if kind in (THOUGHT, ASIDE) else ()
+        self._delimiters = (closer, *ends, *siblings)
         self._kind = FIRST_ASIDE if kind == ASIDE else kind
         self._state = _INSIDE if kind == THOUGHT else _WRAPPED
         if kind == THOUGHT:

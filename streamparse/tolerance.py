@@ -8,6 +8,7 @@ a fault.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
@@ -64,21 +65,39 @@ _LOOSE_NUMBER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]*)(\.[0-
 _UNDERSCORED: Final = re.compile(r"[0-9](?:_?[0-9])*(?:\.[0-9](?:_?[0-9])*)?(?:[eE][-+]?[0-9]+)?")
 _NUMBER_START: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]*|[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9]*)?)")
 _HEX_PAIR: Final = re.compile(r"[0-9a-fA-F]{0,2}")
-_IDENTIFIER: Final = re.compile(r"(?:[^\W\d]|[$_]|\\u[0-9a-fA-F]{4})(?:\w|[$\u200c\u200d]|\\u[0-9a-fA-F]{4})*")
-_IDENTIFIER_PART: Final = re.compile(r"[\w$\u200c\u200d\\]*")
 _LOOSE_KEY: Final = re.compile(r"[^:=：,;，；{}\[\]\"“”`]*")
+_LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
+_LETTERS_AND_MARKS: Final = _LETTERS | {"Mn", "Mc", "Nd", "Pc"}
+_LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
 _UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _KEY_AND_COLON: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*[:=：]', re.DOTALL)
 _KEY_AND_COLON_START: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"\s*|\\)?', re.DOTALL)
+_PAIR: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*(?:\}|,\s*"(?:[^"\\]|\\.)*"\s*[:=：])', re.DOTALL)
+_PAIR_START: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:\\|"\s*(?:,\s*(?:"(?:[^"\\]|\\.)*(?:\\|"\s*)?)?)?)?', re.DOTALL)
+# What follows a bracket of the wrong kind when the root did not end with it.
+_ROOT_GOES_ON: Final = {
+    "}": re.compile(r'\s*,\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL),
+    "]": re.compile(r"\s*,\s*[{\[\"]"),
+}
+_ROOT_GOES_ON_START: Final = {
+    "}": re.compile(r'\s*(?:,\s*(?:"(?:[^"\\]|\\.)*(?:\\|"\s*)?)?)?', re.DOTALL),
+    "]": re.compile(r"\s*(?:,\s*)?"),
+}
 _WORDS_AND_KEY: Final = re.compile(r"(.*?\S)(\s+)([^\W\d]\w*)", re.DOTALL)
 _WORDS_STOP: Final = re.compile(r"[,;，；}\]:：\"]")
 
 
-def is_wide_space(char: str) -> bool:
+def is_wide_space(char: str, allowed: frozenset[str]) -> bool:
     """White space beyond JSON's four: what JSON5 names, and the invisible characters that come with pasted text."""
-    return char in "\v\f\u00a0\ufeff\u2028\u2029\u200b\u200c\u200d\u2060\u180e" or (
-        char.isspace() and char not in _SPACE
-    )
+    if "around" not in allowed:
+        return char in "\v\f\ufeff\u2028\u2029" or unicodedata.category(char) == "Zs"
+    return char in "\ufeff\u200b\u200c\u200d\u2060\u180e" or (char.isspace() and char not in _SPACE)
+
+
+def _is_identifier(char: str, *, first: bool) -> bool:
+    """Whether `char` may stand in an unquoted key of JSON5, an identifier of ECMAScript 5."""
+    kinds = _LETTERS if first else _LETTERS_AND_MARKS
+    return char in "$_" or unicodedata.category(char) in kinds or (not first and char in "\u200c\u200d")
 
 
 def tolerance_for(tolerances: frozenset[str]) -> Tolerant | None:
@@ -110,7 +129,7 @@ class Tolerant:
         elif char == "#" and "shell_comment" in allowed:
             _open_comment(machine, state, LINE_COMMENT, 1)
             return False
-        elif "wide_space" in allowed and is_wide_space(char):
+        elif "wide_space" in allowed and is_wide_space(char, allowed):
             machine.diagnose("bom", text, pos)
             machine.pos = pos + 1
             if state == COLON:
@@ -124,7 +143,7 @@ class Tolerant:
                 else:
                     machine.stop()
                 return False
-            if text[pos:] in ("`", "``") and not ends:
+            if len(text) - pos < 3 and text[pos:] in ("`", "``") and not ends:
                 return True
         elif char == "." and "ellipsis" in allowed and state != COLON and state != END:
             if text.startswith("...", pos):
@@ -134,7 +153,7 @@ class Tolerant:
                     machine.diagnose("ellipsis", text, pos)
                     machine.pos = pos + 3
                 return False
-            if text[pos:] in (".", "..") and not ends:
+            if len(text) - pos < 3 and text[pos:] in (".", "..") and not ends:
                 return True
         elif char == "…" and "ellipsis" in allowed and state != COLON and state != END:
             if machine.pending >= 0:
@@ -314,6 +333,13 @@ def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list
     loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
     if char == "/" and machine.pos + 1 == len(text) and loose and not final:
         return True  # `4/5`, or a comment
+    if char in ".…" and state == GAP and not machine.in_object and "ellipsis" in machine.tolerances:
+        # `[1, 2 ...]`
+        if len(text) - machine.pos < 3 and text[machine.pos :] in (".", "..") and loose and not final:
+            return True
+        if text.startswith(("...", "…"), machine.pos) and machine.is_atom(machine.atom):
+            machine.state = machine.end_atom(machine.atom, out)
+            return False
     ends = char in ",;，；、}]{[" or not loose or (char in _QUOTES and (state == GAP or char == '"'))
     ends = ends or text.startswith(("//", "/*"), machine.pos) or (char == "#" and state == GAP)
     # `[1 2]`: two numbers, not one string; `[true⏎false]`: two literals. A space is no way to write a number.
@@ -345,7 +371,7 @@ def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[St
         at = len(text) if match is None else match.start()
         while len(machine.atom) + at - pos > held:
             # Exactly as much as may not be held any longer, so that the splits do not matter.
-            end = pos + held + 1 - len(machine.atom)
+            end = max(pos + held + 1 - len(machine.atom), pos)
             _begin_words(machine, out)
             machine.emit(repair_surrogates(machine.atom + text[pos:end]), out)
             machine.atom = ""
@@ -372,7 +398,7 @@ def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[St
             machine.state = COLON
             return False
         machine.pos = at
-        words = words.rstrip()
+        words = _without_space(words, machine)
         if char in _COMMAS and machine.in_object and (machine.words or not machine.is_atom(words)):
             # As with a quote: the string ends here if a key follows, else the comma belongs to it.
             _begin_words(machine, out)
@@ -389,6 +415,16 @@ def _in_words(machine: Machine, state: int, text: str, final: bool, out: list[St
     return False
 
 
+def _without_space(words: str, machine: Machine) -> str:
+    """The words without the white space behind them, visible or not."""
+    end = len(words)
+    while end and (words[end - 1] in _BLANKS or is_wide_space(words[end - 1], machine.tolerances)):
+        end -= 1
+    if words[end:].strip(_SPACE):
+        machine.diagnose("bom", machine.text, machine.pos)
+    return words[:end]
+
+
 def _begin_words(machine: Machine, out: list[StreamingData]) -> None:
     if not machine.words:
         machine.words = True
@@ -401,6 +437,15 @@ def _end_words(machine: Machine, words: str, out: list[StreamingData]) -> None:
     if not machine.words and machine.is_atom(words):
         machine.state = machine.end_atom(words, out)
         return
+    if not machine.words and not machine.in_object and "missing_comma" in machine.tolerances:
+        parts = words.split()
+        if len(parts) > 1 and all(machine.is_atom(part) for part in parts):
+            # `[true false]`: nothing but literals and numbers.
+            for index, part in enumerate(parts):
+                if index:
+                    machine.diagnose("missing_comma", machine.text, machine.pos)
+                machine.state = machine.end_atom(part, out)
+            return
     _begin_words(machine, out)
     machine.tail = repair_surrogates(words)
     machine.end_string(out)
@@ -420,9 +465,9 @@ def _open_comment(machine: Machine, state: int, comment: int, length: int) -> No
 def _in_comment(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     pos = machine.pos
     if state == LINE_COMMENT:
-        ends = [at for at in (text.find("\n", pos), text.find("\r", pos)) if at >= 0]
-        machine.pos = min(ends) if ends else len(text)
-        if ends:
+        line_end = _LINE_END.search(text, pos)
+        machine.pos = len(text) if line_end is None else line_end.start()
+        if line_end is not None:
             machine.state = machine.comment
         return False
     end = text.find("*/", pos)
@@ -495,7 +540,7 @@ def _read_quotes(
                 machine.end_string(out)
                 machine.state = AFTER if machine.stack else END
                 return False
-            if text[pos:] in (closers, closers * 2) and not final:
+            if n - pos < 3 and text[pos:] in (closers, closers * 2) and not final:
                 return True
             pieces.append(closers)
             machine.pos = pos = pos + 1
@@ -545,14 +590,12 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
         machine.pos = pos + 1
         machine.state = NEXT_KEY if machine.in_object else VALUE
     elif char == "}" or char == "]":
-        if pending and _closes_root(machine, char):
-            machine.state = machine.accept(out)
-        elif pending:
+        if pending:
             machine.pos = pos + 1
             machine.gap = ""
             machine.state = CLOSER
         else:
-            _mismatch(machine, char, out)
+            return _mismatch(machine, char, text, final, out)
     elif char == "+" and pending and machine.string != WORDS and "string_concatenation" in allowed:
         machine.pos = pos + 1
         machine.state = JOIN
@@ -616,36 +659,63 @@ def _may_begin(machine: Machine, char: str) -> bool:
     return char in _QUOTES or char in "{[-+" or char.isalnum()
 
 
-def _mismatch(machine: Machine, char: str, out: list[StreamingData]) -> None:
+def _mismatch(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
     """A closing bracket that is not the one of the current container."""
     if "mismatched_bracket" not in machine.tolerances:
         machine.unexpected()
-        return
-    machine.diagnose("mismatched_bracket", machine.text, machine.pos)
+        return False
     opened = machine.objects if char == "}" else len(machine.stack) - machine.objects
+    if opened and _closes_root(machine, char):
+        # `{"a": [1, 2}, "b": 3}`: the root goes on, so the bracket was meant for the current container.
+        goes_on = _ahead(machine, _ROOT_GOES_ON[char], _ROOT_GOES_ON_START[char], machine.pos + 1, final)
+        if goes_on is None:
+            return True
+        if goes_on:
+            opened = 0
+    machine.diagnose("mismatched_bracket", text, machine.pos)
     if not opened:
         machine.pos += 1  # it can only be meant for the current one
     # Else the current container ends without a bracket of its own, and the next pass looks at this one again.
     machine.state = machine.pop(out)
     if machine.state == DOUBLED and opened:
         machine.state = AFTER
+    return False
+
+
+def _ahead(machine: Machine, whole: re.Pattern[str], start: re.Pattern[str], pos: int, final: bool) -> bool | None:
+    """Whether `whole` stands at `pos`, as far as text may be held; None where it began and more text is needed."""
+    text = machine.text
+    end = pos + machine.limits.held
+    if whole.match(text, pos, end) is not None:
+        return True
+    return None if not final and len(text) <= end and start.fullmatch(text, pos) is not None else False
 
 
 def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
     in_object = machine.stack[-1][2]
-    if (
-        char in ";，；、"  # a comma or bracket: the machine has seen to it
-        or (not in_object and (char in "{[" or (char in _QUOTES and machine.gap)))
-        or (char == '"' and in_object and _KEY_AND_COLON.match(text, pos) is not None)
-    ):
-        machine.state = machine.accept(out)
-    elif char == '"' and in_object and not final and _KEY_AND_COLON_START.fullmatch(text, pos) is not None:
-        return len(text) - pos <= machine.limits.held or _accept(machine, out)
+    ends: bool | None
+    # A comma or bracket: the machine has seen to it.
+    item = not in_object and len(machine.stack) > 1 and (char in "{[" or (char in _QUOTES and machine.gap))
+    if char in ";，；、" or item:
+        ends = True
+    elif char == '"' and in_object:
+        ends = _ahead(machine, _KEY_AND_COLON, _KEY_AND_COLON_START, pos, final)
+    elif char == "<" and pos + 1 == len(text) and not final:
+        ends = None
     else:
-        machine.state = machine.reject(out)
-    return False
+        # So begins the text behind a document. What a string goes on with looks more like `dict["key"] = 1`.
+        prose = "\n" in machine.gap or (machine.gap and char.isalpha()) or text.startswith(("<|", "</"), pos)
+        ends = bool(prose) and _closes_root(machine, _bracket(machine))
+    if ends is not None:
+        machine.state = machine.accept(out) if ends else machine.reject(out)
+    return ends is None
+
+
+def _bracket(machine: Machine) -> str:
+    """The bracket that was read behind the pending quote."""
+    return machine.behind_quote().rstrip()[-1:]
 
 
 def _closes_root(machine: Machine, char: str) -> bool:
@@ -799,14 +869,18 @@ def _may_begin_key(machine: Machine, char: str) -> bool:
         return False
     if "loose_key" in machine.tolerances:
         return char.isalnum() or char in "_$-@*"
-    return char == "\\" or _IDENTIFIER.match(char) is not None
+    return char == "\\" or _is_identifier(char, first=True)
 
 
 def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     pos = machine.pos
     loose = "loose_key" in machine.tolerances
-    match = (_LOOSE_KEY if loose else _IDENTIFIER_PART).match(text, pos)
-    stop = match.end() if match is not None else pos
+    if loose:
+        stop = _LOOSE_KEY.match(text, pos).end()  # type: ignore[union-attr]  # matches always, if nothing
+    else:
+        stop = pos
+        while stop < len(text) and (text[stop] == "\\" or _is_identifier(text[stop], first=False)):
+            stop += 1
     start = machine.atom_at - machine.offset
     if stop - start > machine.max_key:
         machine.pos = stop
@@ -825,10 +899,10 @@ def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list
     pending = machine.pending >= 0
     code = "unquoted_key"
     if not loose:
-        if _IDENTIFIER.fullmatch(key) is None:
-            machine.fail("unexpected_character", text, start, STATES[BARE_KEY].expected, found=key[:1])
+        raw, key = key, _UNICODE_ESCAPE.sub(_decode_escape, key)
+        if not all(_is_identifier(one, first=not index) for index, one in enumerate(key)):
+            machine.fail("unexpected_character", text, start, STATES[BARE_KEY].expected, found=raw[:1])
             return False
-        key = _UNICODE_ESCAPE.sub(_decode_escape, key)
     elif char in '"“”' and "missing_quote" in machine.tolerances:
         code = "missing_quote"
         machine.pos = stop + 1
@@ -863,6 +937,16 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         machine.pos = pos + (2 if text.startswith("=>", pos) else 1)
         _take_key(machine, text, pos, out)
     elif pending and not ("missing_colon" in allowed and machine.key_closers and _leads_on(machine, char)):
+        if char == '"' and "missing_colon" in allowed and machine.key_closers and machine.gap:
+            # `"k" "v"` in the middle of prose, or a key without its colon: what follows says it.
+            is_pair = _ahead(machine, _PAIR, _PAIR_START, pos, final)
+            if is_pair is None:
+                return True
+            if is_pair:
+                _end_pending(machine, out)
+                machine.diagnose("missing_colon", text, pos)
+                _take_key(machine, text, pos, out)
+                return False
         machine.state = machine.reject(out)
     elif pending:
         _end_pending(machine, out)

@@ -8,7 +8,7 @@ from typing import Final
 
 # Looked for in the text that begins with the document.
 # As far as the locator waits for it, so that the splits cannot matter.
-ESCAPED_START: Final = re.compile(r"[{\[][{\[\s]{0,63}\\\"")
+ESCAPED_START: Final = re.compile(r"[{\[](?:[{\[\s]|\\[nrt]){0,63}\\\"")
 
 _SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
 _UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")

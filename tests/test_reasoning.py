@@ -306,6 +306,18 @@ def test_closer_of_the_wrapper_inside_a_string(family: str) -> None:
     assert check(text, "abc", json.loads(answer), reasoning=family).text.strip() == answer
 
 
+@pytest.mark.parametrize("family", ["inkling", "gpt-oss", "auto"])
+def test_opener_of_a_message_inside_of_a_string_of_the_answer(family: str) -> None:
+    messages = {
+        "gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant", "<|channel|>final<|message|>"),
+        "inkling": ("<|content_thinking|>", "<|end_message|>", "<|content_text|>"),
+    }
+    for thought, closer, answers in messages.values() if family == "auto" else [messages[family]]:
+        for inner in (f"x {thought} y", f"{thought}x{answers}", answers):
+            answer = json.dumps({"a": inner})
+            check(f"{thought}abc{closer}{answers}{answer}", "abc", json.loads(answer), answer=answer, reasoning=family)
+
+
 def test_special_tokens_behind_the_wrapper() -> None:
     text = (
         "<|START_THINKING|>abc<|END_THINKING|><|START_RESPONSE|>" + ANSWER + "<|END_RESPONSE|><|END_OF_TURN_TOKEN|>\n"

@@ -12,7 +12,7 @@ from support.runner import run
 from support.splits import each, two_way
 from support.values import show
 
-from streamparse import JsonSchema, JSONSyntaxError, StreamParser
+from streamparse import JsonSchema, JSONSyntaxError, Limits, StreamParser
 
 # (text, data). The first block are faults that were fixed: the value is what the catalogue's rule gives by hand.
 ROWS: list[tuple[str, Any]] = [
@@ -81,6 +81,36 @@ ROWS: list[tuple[str, Any]] = [
     ('{"a":["x"} Hope that helps!', {"a": ["x"]}),
     ('[{"a":"x"] and more', [{"a": "x"}]),
     ('{"a":[{"b":["x"}]} and more', {"a": [{"b": ["x"]}]}),
+    # What a second one found
+    ("[true false]", [True, False]),
+    ("[1 true null, 2]", [1, True, None, 2]),
+    ("[1, 2 ...]", [1, 2]),
+    ("[1 …]", [1]),
+    ("[1; 2; 3]", [1, 2, 3]),
+    ("[1、2]", [1, 2]),
+    ('{"a":"x","k" "v"}', {"a": "x", "k": "v"}),
+    ('{"a":"x","k" "v, w","b":[1]}', {"a": "x", "k": "v, w", "b": [1]}),
+    ('{"a":"the "b", "c" "d" and e","f":1}', {"a": 'the "b", "c" "d" and e', "f": 1}),
+    ('{"code":"dict["key"] = 1","n":1}', {"code": 'dict["key"] = 1', "n": 1}),
+    ('{"code":"x = d["k"]["l"].m","n":1}', {"code": 'x = d["k"]["l"].m', "n": 1}),
+    ('[{"code":"d["k"] += 1"},{"code":"y"}]', [{"code": 'd["k"] += 1'}, {"code": "y"}]),
+    ('{"a":"x"]', {"a": "x"}),
+    ('{"a":"x"]\n\n**Note**', {"a": "x"}),
+    ('{"a":"x"]<|im_end|>', {"a": "x"}),
+    ('{"a":[1,2},"b":3}', {"a": [1, 2], "b": 3}),
+    ('{"a":["x"},"b":3}', {"a": ["x"], "b": 3}),
+    ('[{"a":1],{"a":2}]', [{"a": 1}, {"a": 2}]),
+    ('[{"a":"x"], "b"]', [{"a": "x"}, "b"]),
+    ('{"a":[1,2}, and "b": no', {"a": [1, 2]}),
+    ('{\ufeff"a"\u200b:\u200d1\u2060,"b":2024-05-01\ufeff}', {"a": 1, "b": "2024-05-01"}),
+    (r"{\n  \"a\": 1,\n  \"b\": \"c\"\n}", {"a": 1, "b": "c"}),
+    (r"Here: {\n  \"a\": 1\n}", {"a": 1}),
+    (r"[\n  {\n    \"a\": 1\n  }\n]", [{"a": 1}]),
+    (r"Take this: [{\n\"a\": 1}]", [{"a": 1}]),
+    (r'[{\alpha}] is {"a": 1}', {"a": 1}),
+    (r'Take [{\nabla f}] and {\nabla g}: {"a": 1}', {"a": 1}),
+    ('f(x) = {x : x > 0} holds for {"a": 1}', {"a": 1}),
+    ("Here is {a : 'x'}", {"a": "x"}),
     # Comments, and what only looks like one
     ('{/*c*/"a":1 /* d */, // e\n"b":"http://x.y"}', {"a": 1, "b": "http://x.y"}),
 ]
@@ -95,6 +125,29 @@ def test_right_value(text: str, data: Any) -> None:
     assert whole.diagnostics
     for chunks in (each(text), each(text.encode()), *two_way(text)):
         assert run(chunks) == whole
+
+
+@pytest.mark.parametrize("length", [4096, 4097, 4200, 4300, 9000])
+def test_unquoted_word_longer_than_what_may_be_held(length: int) -> None:
+    word = "a" * length
+    for text, data in ((f'{{"k": {word} b, "j": 1}}', {"k": word + " b", "j": 1}), (f'["x", {word}]', ["x", word])):
+        whole = run([text])
+        assert whole.data == show(data)
+        for chunks in (each(text), [text[: length // 2], text[length // 2 :]], [text[:-5], text[-5:]]):
+            assert run(chunks) == whole
+
+
+@pytest.mark.parametrize("held", [4, 8, 4096])
+@pytest.mark.parametrize("behind", ['{}"k": 2}}', ',{}"{}": 2}}', ' "{}" "v"}}', '}},{}"{}": 2}}', "]{}, [2]]"])
+@pytest.mark.parametrize("before", ['{"a":"x"', '{"a":["x"', '[{"a":"x"', '{"a":[1', '[{"a":1'])
+def test_what_decides_is_far_away(before: str, behind: str, held: int) -> None:
+    """As far as may be held, and not one character farther: the same however the text is cut."""
+    for far in (held - 8, held - 1, held, held + 1, held + 8):
+        for filler in (" ", "k"):
+            text = before + behind.format(filler * max(far, 0), filler * max(far, 0))
+            whole = run([text], limits=Limits(held=held))
+            for chunks in (each(text), [text[: len(text) // 2], text[len(text) // 2 :]]):
+                assert run(chunks, limits=Limits(held=held)) == whole
 
 
 def test_any_number_of_documents_in_one_text() -> None:
