@@ -359,7 +359,13 @@ def test_numbers_are_those_of_json() -> None:
 
 @given(st.data())
 def test_an_array_is_what_json_reads(data: st.DataObject) -> None:
-    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+    scalars = (
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(max_size=5)
+    )
     values = st.recursive(
         scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
     )

@@ -10,6 +10,7 @@ import json
 import re
 import struct
 import zlib
+from decimal import Decimal
 from typing import Any, ClassVar, Protocol
 
 from ..adapters.base import is_dict, is_list
@@ -217,96 +218,83 @@ class NDJSONDecoder(_Faults):
 
 
 class JSONDecoder(_Faults):
-    """A JSON array of chunks, handed out as they close, or one single chunk.
+    """A JSON array of chunks, handed out as they close (`ijson`), or one single chunk."""
 
-    It finds where a chunk ends, and `json` reads it: as in the other formats, and with no number or depth that would
-    harm the process (the C parser of ijson 3.6 crashes on an integer of 4,301 digits).
-    """
-
-    _MARKS = re.compile(r'["\\{}\[\],]')
+    _ENDS = re.compile(r"[}\],]")  # one of these stands where a chunk ends
+    _DEPTH = 1000  # about what `json` reads in the other formats
 
     def __init__(self) -> None:
         super().__init__()
-        self._head = ""  # of the body, for the errors
+        import ijson
+
+        # Not the C backend, which crashes on an integer of 4,301 digits (ijson 3.6); and events without their prefix,
+        # whose length grows with the depth.
+        backend: Any = ijson.get_backend("python")  # pyright: ignore[reportUnknownMemberType]
+        self._basic_parse: Any = backend.basic_parse_coro
+        self._error: type[Exception] = ijson.JSONError
+        self._found: Any = ijson.sendable_list()
+        self._coroutine: Any = None
+        self._builder: Any = ijson.ObjectBuilder()
         self._in_array = False
-        self._depth = 0  # inside of a chunk
-        self._in_string = False
-        self._skip = -1  # where the next piece has a character behind a backslash
-        self._parts: list[str] = []  # of the chunk, or of what is between two
-        self._taken = False  # the chunk is handed out: nothing may come but a comma, or the end
-        self._another = False  # a comma came
+        self._parts: list[str] = []  # text in which no chunk ends
+        self._head = ""
 
     def feed(self, piece: str) -> list[Any]:
         """The chunks that end in `piece`."""
         self._check()
-        chunks: list[Any] = []
-        position, skip = 0, self._skip
-        if not self._head:
+        if self._coroutine is None:
             piece = piece.lstrip(BLANK)
-            self._in_array = piece.startswith("[")
-            position = int(self._in_array)
+            if not piece:
+                return []
+            self._coroutine = self._basic_parse(self._found, use_float=False)
+            self._in_array = piece[0] == "["
         if len(self._head) < QUOTED:
             self._head += piece[:QUOTED]
-        for match in self._MARKS.finditer(piece, position):
-            mark, at = match[0], match.start()
-            if at == skip:
-                continue
-            if mark == "\\":
-                skip = at + 1
-            elif mark == '"':
-                self._in_string = not self._in_string
-            elif self._in_string:
-                continue
-            elif mark in "{[":
-                self._depth += 1
-            elif self._depth == 0:  # a comma or the last bracket, between two chunks or behind one
-                self._between(mark, piece[position:at], chunks)
-                position = at + 1
-            elif mark != ",":
-                self._depth -= 1
-                if self._depth == 0:
-                    self._chunk(piece[position : at + 1], chunks)
-                    position = at + 1
-            if self._fault is not None:
-                return chunks
-        self._skip = skip - len(piece)
-        self._parts.append(piece[position:])
-        return chunks
+        self._parts.append(piece)
+        # ijson looks at an open string again with every piece: it gets them when there may be something to find.
+        return self._send() if self._ENDS.search(piece) is not None else []
 
     def close(self) -> list[Any]:
-        """The last chunk, where it is a number or a word; nothing else has no end of its own."""
+        """The last chunks."""
         self._check()
-        chunks: list[Any] = []
-        if self._in_array or self._depth or self._in_string:
-            raise broken("the body ended before its JSON did", self._head)
-        if self._head:
-            self._chunk("", chunks)
-            self._check()
+        if self._coroutine is None:
+            return []
+        chunks = self._send()
+        self._check()
+        try:
+            self._coroutine.close()
+        except (self._error, ValueError):
+            raise broken("the body ended before its JSON did", self._head) from None
+        return chunks + self._take()
+
+    def _send(self) -> list[Any]:
+        text, self._parts = "".join(self._parts), []
+        wrong = False
+        if text:  # to ijson an empty piece is the end
+            try:
+                self._coroutine.send(text.encode("utf-8", "replace"))
+            except (self._error, ValueError):
+                wrong = True
+        chunks = self._take()
+        if wrong:
+            self._fault = broken("the body is no JSON", self._head)
         return chunks
 
-    def _between(self, mark: str, text: str, chunks: list[Any]) -> None:
-        if not self._in_array or mark == "}":
-            self._fault = broken("the body is no JSON", self._head)
-        elif mark == ",":
-            self._chunk(text, chunks)
-            self._taken, self._another = False, True
-        else:
-            self._parts.append(text)
-            if self._another or self._taken or "".join(self._parts).strip(" \t\r\n"):
-                self._chunk("", chunks)
-            self._taken, self._in_array = True, False
-
-    def _chunk(self, text: str, chunks: list[Any]) -> None:
-        """The rest of a chunk; where that was handed out, nothing but white space."""
-        text, self._parts = "".join([*self._parts, text]), []
-        try:
-            if not self._taken:
-                chunks.append(json.loads(text))
-            elif text.strip(" \t\r\n"):
-                raise ValueError
-        except (ValueError, RecursionError):
-            self._fault = broken("the body is no JSON", self._head)
-        self._taken = True
+    def _take(self) -> list[Any]:
+        chunks: list[Any] = []
+        for event, value in self._found:
+            self._builder.event(event, float(value) if isinstance(value, Decimal) else value)
+            containers: list[Any] = self._builder.containers
+            if len(containers) > self._DEPTH:
+                self._fault = broken("the body is nested too deeply", self._head)
+                break
+            if self._in_array and len(containers) == 1:
+                chunks += containers[0]
+                containers[0].clear()
+            elif not self._in_array and not containers:
+                chunks.append(self._builder.value)
+        self._found.clear()
+        return chunks
 
 
 class AWSDecoder(_Faults):
