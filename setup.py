@@ -48,9 +48,12 @@ CHANGES = {
     ),
     # Every index is checked by the code itself, and a text ends with a zero character.
     b"\ndef plain_end(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef plain_end(",
-    b"\ndef number_kind(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef number_kind(",
-    b"\n    def feed(self, chunk: object)": (
-        b"\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, chunk: object)"
+    b"\n    def feed(self, text: str)": (
+        b"\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, text: str)"
+    ),
+    # An untracked list is still counted and freed as any other.
+    b'For the compiled twin: setup.py fills it in."""\n': (
+        b'For the compiled twin: setup.py fills it in."""\n    PyObject_GC_UnTrack(field)\n'
     ),
     b"\nclass Machine:": b"\n@cython.final\n@cython.cclass\nclass Machine:",
 }
@@ -71,6 +74,8 @@ def stage(folder: Path) -> Path:
         if compiled.count(old) != 1:
             raise RuntimeError(f"{SOURCE} should hold {old.decode()!r} once")
         compiled = compiled.replace(old, new)
+    # The loops look at positions that they have checked; the call that Cython makes for an index checks them again.
+    compiled = compiled.replace(b" char = text[pos]\n", b" char = PyUnicode_READ_CHAR(text, pos)\n")
     module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(source).hexdigest().encode())
     types = package / "_machine_c.pxd"
     if TYPES.exists():

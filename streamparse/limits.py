@@ -25,7 +25,7 @@ class Limits:
     """One object key as written. Keys are names; hpack and h11 bound a name at 16 to 64 KB."""
     number: int = 4300
     """One number as written. CPython refuses to turn longer digit strings into an int (CVE-2020-10735)."""
-    document: int = 1024 * 1024 * 1024
+    document: int = 1_000_000_000
     """The whole text, reasoning and prose included."""
     held: int = 4096
     """Text held back because what comes next decides what it is: a quote, a bare word, a tag, space round a block."""

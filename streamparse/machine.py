@@ -13,7 +13,9 @@ structure while the quote is *pending*. Where the structure leads to a point tha
 machine goes back to the quote, takes it as content and reads on. Nothing is sent while a quote is pending, so nothing
 ever has to be taken back. Well-formed text never goes back.
 
-The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), so: no closures, no generators.
+The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), so: no closures, no generators. The loop
+compares its state with `is`: a state is always one of the objects of `states.py`, and CPython 3.11 takes far longer for
+`==` where the block that is jumped over is long.
 """
 
 # The machine fills in its events itself: a constructor would cost as much as all the rest of an event.
@@ -71,6 +73,7 @@ from .states import (
     VALUE,
     WORDS,
 )
+from .text_log import BLOCK
 from .values import NumberLexeme, copy_value, same_value, to_int
 
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -79,7 +82,6 @@ Place = dict[Any, Any]
 NOWHERE: Final[Place] = {}
 UNGUIDED: Final[tuple[Place, Place, bool, tuple[str, ...]]] = (NOWHERE, NOWHERE, False, ())
 COMPILED: Final = False  # setup.py sets it in the copy that it compiles
-_BLOCK: Final = 4096  # pieces of text that are kept apart before they are joined
 
 _CONTROL: Final = re.compile("[\x00-\x1f\ud800-\udfff]")
 _HALF: Final = re.compile("[\ud800-\udfff]")
@@ -234,6 +236,10 @@ class StreamingData:
         return {**JSON_SCHEMA}  # pydantic adds to what it is given
 
 
+def untrack(field: Field) -> None:
+    """Tell the garbage collector that no cycle can go through `field`. For the compiled twin: setup.py fills it in."""
+
+
 def make_event(field: Field, event_type: EventType, delta: str | None, value: Any) -> StreamingData:
     """An event of `field`. For a string's `delta` the value is the number of pieces so far, not the text."""
     event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
@@ -295,33 +301,39 @@ def number_kind(text: str) -> int:
     if not COMPILED:
         match = NUMBER.fullmatch(text)
         return 0 if match is None else 1 if match[1] is None and match[2] is None else 2
-    n = len(text)
-    pos = 1 if n > 0 and text[0] == "-" else 0
-    start = pos
-    while pos < n and "0" <= text[pos] <= "9":
-        pos += 1
-    if pos == start or (text[start] == "0" and pos > start + 1):
-        return 0
-    whole = True
-    if pos < n and text[pos] == ".":
-        whole = False
-        pos += 1
-        start = pos
-        while pos < n and "0" <= text[pos] <= "9":
-            pos += 1
-        if pos == start:
+    # What came: 0 nothing, 1 a minus, 2 a leading zero, 3 digits, 4 a point, 5 its digits, 6 an e, 7 its sign, 8 its
+    # digits.
+    part = 0
+    for char in text:
+        if "0" <= char <= "9":
+            if part == 2:
+                return 0
+            if part < 2:
+                part = 2 if char == "0" else 3
+            elif part == 4:
+                part = 5
+            elif part > 5:
+                part = 8
+        elif char == "-" and part == 0:
+            part = 1
+        elif char == "." and (part == 2 or part == 3):
+            part = 4
+        elif (char == "e" or char == "E") and (part == 2 or part == 3 or part == 5):
+            part = 6
+        elif (char == "-" or char == "+") and part == 6:
+            part = 7
+        else:
             return 0
-    if pos < n and (text[pos] == "e" or text[pos] == "E"):
-        whole = False
-        pos += 1
-        if pos < n and (text[pos] == "+" or text[pos] == "-"):
-            pos += 1
-        start = pos
-        while pos < n and "0" <= text[pos] <= "9":
-            pos += 1
-        if pos == start:
-            return 0
-    return 0 if pos < n else 1 if whole else 2
+    return 1 if part == 2 or part == 3 else 2 if part == 5 or part == 8 else 0
+
+
+def short_int(lexeme: str) -> int:
+    """The value of an integer as JSON writes it, with up to 18 characters. For the compiled twin."""
+    value = 0
+    for char in lexeme:
+        if char != "-":
+            value = value * 10 + (ord(char) - 48)
+    return -value if lexeme[0] == "-" else value
 
 
 class Tolerance(Protocol):
@@ -362,11 +374,11 @@ class Machine:
     """
 
     __slots__ = (
-        "atom", "atom_at", "atom_place", "barrier", "blocks", "buffer", "closers", "comment", "container",
+        "atom", "atom_at", "atom_place", "barrier", "buffer", "closers", "comment", "container",
         "diagnostic_count", "diagnostics", "doubled", "error", "final", "gap", "guide", "guides", "heeded", "held",
         "held_at", "held_line", "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data",
         "key", "key_barrier", "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start",
-        "log", "max_depth", "max_document", "max_held", "max_key", "max_number", "max_string", "members", "memo",
+        "max_depth", "max_document", "max_held", "max_key", "max_number", "max_short", "max_string", "members", "memo",
         "needed", "node", "number", "objects", "offset", "origin", "others", "overrun", "pending", "pieces", "plain",
         "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack", "starts", "state", "stopped", "string",
         "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "words",
@@ -409,13 +421,11 @@ class Machine:
         self.line: int = 1
         self.line_start: int = 0
         self.memo: dict[str, str] = {}
-        # The text as it came, small pieces joined to blocks now and then; kept for whoever wants to show it.
-        self.log: list[str] = []
-        self.blocks: list[str] = []
         self.max_depth: int = limits.depth
         self.max_string: int = limits.string
         self.max_key: int = limits.key
         self.max_number: int = limits.number
+        self.max_short: int = min(limits.number, 18)  # digits that are read in one go
         self.max_held: int = limits.held
         self.max_document: int = limits.document
         self.begin(None, 0)
@@ -480,65 +490,28 @@ class Machine:
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
-    def feed(self, chunk: object) -> list[StreamingData] | None:
+    def feed(self, text: str) -> list[StreamingData] | None:
         """Read on; return the events that are certain now. Never raises on what the text says: see `error`.
 
-        None where the caller has to look: `chunk` is no str, or the machine has `stopped` (then `last` has the events).
-        `read` does the same and always returns the events.
+        None where the caller has to look: the machine has `stopped`, or there is something to tell (`told`); then
+        `last` has the events. `read` does the same and always returns the events.
         """
-        if type(chunk) is not str:
-            return None
-        text = chunk
         state = self.state
         base = self.offset  # of text[0]
         n = len(text)
         end = base + n
-        if COMPILED:
-            plain = (state == STRING or state == KEY_STRING) and plain_end(text, 0) == n
-            calm = plain or is_calm(text)  # nothing in the text needs a look wherever it stands
-        else:
-            calm = text.isprintable() and "\\" not in text
-            plain = calm and '"' not in text
-        if plain:
-            # Most deltas are the middle of a string: all there is to know is that nothing special is in them.
-            if state == STRING:
-                if end <= self.barrier and text:
-                    self.offset = end
-                    pieces = self.pieces
-                    if self.keep_data:
-                        pieces.append(text)
-                        self.log.append(text)
-                    event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
-                    event._field = self.leaf
-                    event._type = "delta"
-                    event._delta = text
-                    event._value = len(pieces)
-                    return [event]
-            elif state == KEY_STRING and end <= self.key_barrier:
-                self.offset = end
-                self.key_pieces.append(text)
-                if self.keep_data:
-                    self.log.append(text)
-                if self.pending >= 0:
-                    self.held.append(text)
-                return []
+        # Nothing in a calm text needs a look wherever it stands.
+        calm = is_calm(text) if COMPILED else text.isprintable() and "\\" not in text
         # The rest of this method is the loop, in one piece: a call costs as much as reading several characters.
         out: list[StreamingData] = []
-        keep = self.keep_data
-        if keep:
-            log = self.log
-            log.append(text)
-            if len(log) > _BLOCK:
-                self.blocks.append("".join(log))
-                log.clear()
         pending = self.pending
         if pending >= 0:
             self.held.append(text)
         half = ""
         over = False
-        if not calm or end > self.max_document or state == BUFFERED:
+        if not calm or end > self.max_document or state is BUFFERED:
             calm = False
-            if state == BUFFERED:
+            if state is BUFFERED:
                 state = self.resume
                 text = self.buffer + text
                 end = base + len(text)
@@ -558,8 +531,12 @@ class Machine:
         more: list[str] | None = None  # what belongs to it besides its first piece
         in_object = self.in_object
         while True:
-            while pos < n:
-                if state == STRING:
+            # The blocks stand in the order in which a document passes through them, so that most text falls from one
+            # into the next: the end of a value, a comma, a key, its colon, the beginning of a value.
+            while True:
+                if pos == n:
+                    break
+                if state is STRING:
                     back = -1
                     if COMPILED:
                         stop = plain_end(text, pos)
@@ -587,8 +564,8 @@ class Machine:
                         self.state, self.pending = state, pending
                         state = self.long_string(text, pos, out)
                         break
-                    if stop > pos:
-                        piece = text[pos:stop]
+                    piece = text[pos:stop]
+                    if piece:
                         if not plain and not piece.isprintable() and _CONTROL.search(piece) is not None:
                             self.state, self.pending = state, pending
                             piece = self.raw_text(text, pos, stop)
@@ -601,13 +578,14 @@ class Machine:
                                 break
                         pos = stop
                         if grown is None:
-                            if keep:
-                                self.pieces.append(piece)
+                            pieces = self.pieces
+                            if self.keep_data:
+                                pieces.append(piece)
                             grown = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                             grown._field = self.leaf
                             grown._type = "delta"
                             grown._delta = piece
-                            grown._value = len(self.pieces)
+                            grown._value = len(pieces)
                             out.append(grown)
                         elif more is None:
                             more = [piece]
@@ -633,60 +611,193 @@ class Machine:
                             self.grow(grown, more)
                         more = grown = None
                     pos += 1
-                    if self.lenient and self.stack:
+                    if not self.stack:
+                        self.end_string(out)
+                        state = END
+                        if self.solo:
+                            continue
+                        break
+                    state = AFTER
+                    if self.lenient:
                         pending = base + pos - 1
                         self.string = STRING
                         self.undo = self.diagnostic_count
-                        state = AFTER
-                        continue
-                    self.end_string(out)
-                    if self.stack:
-                        state = AFTER
-                        continue
-                    state = END
-                    if self.solo:
-                        continue
-                    break
+                    else:
+                        self.end_string(out)
+                    if pos == n:
+                        break
                 char = text[pos]
-                if state == AFTER:
-                    if char == ",":
-                        pos += 1
-                        if pos < n and text[pos] == " ":
+                if state >= AFTER:
+                    if state is BARE:
+                        while char in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._":
                             pos += 1
-                        state = NEXT_KEY if in_object else VALUE
-                        continue
-                    if (char == "}" and in_object) or (char == "]" and not in_object):
-                        if pending >= 0:
-                            if len(self.stack) > 1:
-                                pos += 1
+                            if pos == n:
+                                break
+                            char = text[pos]
+                        lexeme = self.atom + text[lex:pos] if self.atom else text[lex:pos]
+                        if pos == n and len(lexeme) <= self.max_number:
+                            self.atom = lexeme
+                            break
+                        common = False  # the commonest number, read here; end_atom knows the others
+                        if pending < 0 and self.plain_numbers and len(lexeme) <= self.max_short:
+                            common = number_kind(lexeme) == 1 if COMPILED else lexeme.isdigit() and lexeme[0] != "0"
+                        if common and char in ",}]" and self.stack:
+                            value = short_int(lexeme) if COMPILED else int(lexeme)
+                            key = self.key if in_object else self.index
+                            leaf: Field = [self.node, key, "number", self.origin, None, None, None]
+                            if COMPILED:
+                                untrack(leaf)
+                            if self.starts:
+                                place = self.members.get(key, self.others)
+                                wanted = place.get("number")
+                                if wanted is not int and wanted is not True:
+                                    self.heed(leaf, None, out)
+                            self.put(key, value)
+                            event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                            event._field = leaf
+                            event._type = "delta"
+                            event._delta = lexeme
+                            event._value = value
+                            out.append(event)
+                            event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                            event._field = leaf
+                            event._type = "done"
+                            event._delta = None
+                            event._value = value
+                            out.append(event)
+                            state = AFTER
+                        else:
+                            self.atom = lexeme
+                            self.atom_at = base + pos - len(lexeme)
+                            over_long = len(lexeme) > self.max_number
+                            white = not over_long and char in " \t\n\r"
+                            if white and self.lenient:
                                 self.gap = ""
-                                state = CLOSER
+                                state = GAP
                                 continue
-                            pending = -1
-                            self.end_string(out)
-                        pos += 1
-                        state = self.pop(out)
-                        in_object = self.in_object
-                        if state == END and not self.solo:
+                            if over_long or white or char in ",}]" or self.tolerance is None:
+                                self.state, self.pos, self.pending, self.text = state, pos, pending, text
+                                state = self.long_atom(out) if over_long else self.end_atom(lexeme, out)
+                                pos, pending, text = self.pos, self.pending, self.text
+                                base, quote, n, calm = self.offset, -1, len(text), False
+                                lex = pos
+                                if state is DEAD or (state is END and not self.solo):
+                                    break
+                                if state is not AFTER or pos == n:
+                                    continue
+                                char = text[pos]
+                    if state is AFTER:
+                        if char == ",":
+                            state = NEXT_KEY if in_object else VALUE
+                            pos += 1
+                            if pos == n:
+                                break
+                            char = text[pos]
+                            if char == " ":
+                                pos += 1
+                                if pos == n:
+                                    break
+                                char = text[pos]
+                        elif (char == "}" and in_object) or (char == "]" and not in_object):
+                            pos += 1
+                            if pending >= 0:
+                                if len(self.stack) > 1:
+                                    self.gap = ""
+                                    state = CLOSER
+                                    continue
+                                pending = -1
+                                self.end_string(out)
+                            state = self.pop(out)
+                            in_object = self.in_object
+                            if state is END and not self.solo:
+                                break
+                            continue
+                    elif (state is GAP or state is CLOSER) and char in ",}]":
+                        self.state, self.pos, self.pending, self.text = state, pos, pending, text
+                        # A bracket and one of these behind it: the pending quote was the end of its string.
+                        state = self.end_atom(self.atom, out) if state is GAP else self.accept(out)
+                        pos, pending, text = self.pos, self.pending, self.text
+                        base, quote, n, calm = self.offset, -1, len(text), False
+                        if state is DEAD or (state is END and not self.solo):
                             break
                         continue
-                elif state == COLON:
-                    if char == ":":
+                if state <= COLON:
+                    if state is not KEY_STRING and state is not COLON:
+                        if char == '"':
+                            pos += 1
+                            self.gap = ""
+                            self.key_closers = '"'
+                            self.key_barrier = base + pos + self.max_key
+                            state = KEY_STRING
+                            if pos == n:
+                                break
+                        elif char == "}" and state is FIRST_KEY:
+                            pos += 1
+                            state = self.pop(out)
+                            in_object = self.in_object
+                            if state is END and not self.solo:
+                                break
+                            continue
+                    if state is KEY_STRING:
+                        if COMPILED:
+                            stop = plain_end(text, pos)
+                            plain = stop == n or text[stop] == '"'
+                        else:
+                            stop = text.find('"', pos) if calm else -1
+                            plain = calm
+                            if stop < 0:
+                                stop = n
+                        if not plain:
+                            if quote < pos:
+                                quote = text.find('"', pos)
+                                if quote < 0:
+                                    quote = n
+                            stop = quote
+                        piece = text[pos:stop]
+                        if not plain and not COMPILED:
+                            plain = "\\" not in piece and piece.isprintable()
+                        if not plain or base + stop > self.key_barrier:
+                            self.state, self.pending = state, pending
+                            state = self.odd_key(text, pos, stop)
+                            pos = self.pos
+                            if state is DEAD or state is BUFFERED:
+                                break
+                            continue
+                        pos = stop
+                        if pos == n:
+                            self.key_pieces.append(piece)
+                            break
+                        if self.key_pieces:
+                            piece = "".join(self.key_pieces) + piece
+                            self.key_pieces = []
+                        self.key = piece
+                        state = COLON
+                        pos += 1
+                        if pos == n:
+                            break
+                        char = text[pos]
+                    if state is COLON and char == ":":
                         pos += 1
                         if pending >= 0:
                             pending = -1
                             self.end_string(out)
                         key = self.key
-                        if keep:
+                        if self.keep_data:
                             self.key = key = self.memo.setdefault(key, key)
-                        if key in self.container:
+                        members = self.container
+                        if key in members:
                             self.state, self.pending = state, pending
                             self.key_again(text, pos - 1, out)
-                        if pos < n and text[pos] == " ":
-                            pos += 1
                         state = VALUE
-                        continue
-                elif state <= FIRST_VALUE:
+                        if pos == n:
+                            break
+                        char = text[pos]
+                        if char == " ":
+                            pos += 1
+                            if pos == n:
+                                break
+                            char = text[pos]
+                if state is VALUE or state is FIRST_VALUE:
                     if char == '"':
                         pos += 1
                         if pending >= 0:
@@ -694,7 +805,9 @@ class Machine:
                             self.end_string(out)
                         self.pieces = pieces = []
                         key = self.key if in_object else self.index
-                        self.leaf = [self.node, key, "string", self.origin, None, None, pieces if keep else None]
+                        self.leaf = [
+                            self.node, key, "string", self.origin, None, None, pieces if self.keep_data else None,
+                        ]  # fmt: skip
                         self.barrier = base + pos + self.max_string
                         if self.barrier > self.max_document:
                             self.barrier = self.max_document
@@ -702,6 +815,9 @@ class Machine:
                             place = self.members.get(key, self.others)
                             if "string" not in place:
                                 self.heed(self.leaf, base + pos - 1, out)
+                        if COMPILED:
+                            untrack(self.leaf)
+                            untrack(pieces)
                         state = STRING
                         continue
                     if char in "-0123456789" or (pending < 0 and char in "tfn"):
@@ -722,159 +838,20 @@ class Machine:
                         self.push(in_object, out)
                         state = FIRST_KEY if in_object else FIRST_VALUE
                         continue
-                    if char == "]" and state == FIRST_VALUE:
+                    if char == "]" and state is FIRST_VALUE:
                         pos += 1
                         state = self.pop(out)
                         in_object = self.in_object
-                        if state == END and not self.solo:
+                        if state is END and not self.solo:
                             break
                         continue
-                elif state <= FIRST_KEY:
-                    if char == '"':
-                        pos += 1
-                        self.gap = ""
-                        self.key_closers = '"'
-                        if COMPILED:
-                            stop = plain_end(text, pos)
-                            plain = stop < n and text[stop] == '"' and stop - pos <= self.max_key
-                            piece = text[pos:stop] if plain else ""
-                        else:
-                            stop = text.find('"', pos)
-                            plain = 0 <= stop - pos <= self.max_key
-                            piece = text[pos:stop] if plain else ""
-                            plain = plain and (calm or ("\\" not in piece and piece.isprintable()))
-                        if plain:
-                            self.key = piece
-                            pos = stop + 1
-                            state = COLON
-                        else:
-                            self.key_barrier = base + pos + self.max_key
-                            state = KEY_STRING
-                        continue
-                    if char == "}" and state == FIRST_KEY:
-                        pos += 1
-                        state = self.pop(out)
-                        in_object = self.in_object
-                        if state == END and not self.solo:
-                            break
-                        continue
-                elif state == BARE:
-                    while char in "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._":
-                        pos += 1
-                        if pos == n:
-                            break
-                        char = text[pos]
-                    lexeme = self.atom + text[lex:pos] if self.atom else text[lex:pos]
-                    if pos == n and len(lexeme) <= self.max_number:
-                        self.atom = lexeme
-                        break
-                    if (
-                        char in ",}]"
-                        and pending < 0
-                        and self.plain_numbers
-                        and lexeme.isdigit()
-                        and lexeme[0] != "0"
-                        and len(lexeme) <= 18
-                        and len(lexeme) <= self.max_number
-                    ):
-                        # The commonest number; end_atom knows the others.
-                        value = int(lexeme)
-                        key = self.key if in_object else self.index
-                        leaf: Field = [self.node, key, "number", self.origin, None, None, None]
-                        if self.starts:
-                            place = self.members.get(key, self.others)
-                            wanted = place.get("number")
-                            if wanted is not int and wanted is not True:
-                                self.heed(leaf, None, out)
-                        if in_object:
-                            self.container[self.key] = value if keep else None
-                            self.hole = False
-                        else:
-                            self.put(None, value)
-                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
-                        event._field = leaf
-                        event._type = "delta"
-                        event._delta = lexeme
-                        event._value = value
-                        out.append(event)
-                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
-                        event._field = leaf
-                        event._type = "done"
-                        event._delta = None
-                        event._value = value
-                        out.append(event)
-                        if self.stack:
-                            state = AFTER
-                            continue
-                        state = END
-                        if self.solo:
-                            continue
-                        break
-                    self.atom = lexeme
-                    self.atom_at = base + pos - len(lexeme)
-                    if char in " \t\n\r" and self.lenient and len(lexeme) <= self.max_number:
-                        self.gap = ""
-                        state = GAP
-                        continue
-                    if char in ",}]" or char in " \t\n\r" or len(lexeme) > self.max_number or self.tolerance is None:
-                        self.state, self.pos, self.pending, self.text = state, pos, pending, text
-                        state = self.end_atom(lexeme, out) if len(lexeme) <= self.max_number else self.long_atom(out)
-                        pos, pending, text = self.pos, self.pending, self.text
-                        base, quote, n, calm = self.offset, -1, len(text), False
-                        lex = pos
-                        if state == DEAD or (state == END and not self.solo):
-                            break
-                        continue
-                elif state == GAP or state == CLOSER:
-                    if char in ",}]":
-                        self.state, self.pos, self.pending, self.text = state, pos, pending, text
-                        # A bracket and one of these behind it: the pending quote was the end of its string.
-                        state = self.end_atom(self.atom, out) if state == GAP else self.accept(out)
-                        pos, pending, text = self.pos, self.pending, self.text
-                        base, quote, n, calm = self.offset, -1, len(text), False
-                        if state == DEAD or (state == END and not self.solo):
-                            break
-                        continue
-                elif state == KEY_STRING:
-                    if COMPILED:
-                        quote = plain_end(text, pos)
-                        plain = quote == n or text[quote] == '"'
-                        if not plain:
-                            quote = -1
-                    else:
-                        plain = True
-                    if quote < pos:
-                        quote = text.find('"', pos)
-                        if quote < 0:
-                            quote = n
-                    piece = text[pos:quote]
-                    if not COMPILED:
-                        plain = calm or ("\\" not in piece and piece.isprintable())
-                    if not plain or base + quote > self.key_barrier:
-                        self.state, self.pending = state, pending
-                        state = self.odd_key(text, pos, quote)
-                        pos = self.pos
-                        if state == DEAD or state == BUFFERED:
-                            break
-                        continue
-                    pos = quote
-                    if self.key_pieces or pos == n:
-                        self.key_pieces.append(piece)
-                        if pos == n:
-                            break
-                        piece = "".join(self.key_pieces)
-                        self.key_pieces = []
-                    self.key = piece
-                    pos += 1
-                    state = COLON
-                    continue
                 # What the states between values share.
                 if state <= END and char in " \t\n\r":
                     first = pos
                     pos += 1
                     while pos < n and text[pos] in " \t\n\r":
                         pos += 1
-                    if state == COLON or state == GAP or state == CLOSER:
+                    if state is COLON or state is GAP or state is CLOSER:
                         self.gap += text[first:pos]
                     continue
                 # RFC 8259 knows no more. The dialect may.
@@ -893,9 +870,9 @@ class Machine:
                 n = len(text)
                 lex = pos
                 in_object = self.in_object
-                if waits or state == DEAD or (state == END and not self.solo):
+                if waits or state is DEAD or (state is END and not self.solo):
                     break
-            if pending < 0 or base + pos - pending <= self.max_held or state == DEAD:
+            if pending < 0 or base + pos - pending <= self.max_held or state is DEAD:
                 break
             # More is held than may be: the quote ends the string.
             self.state, self.pos, self.pending, self.text = state, pos, pending, text
@@ -906,10 +883,15 @@ class Machine:
             base, quote, n, calm = self.offset, -1, len(text), False
         if more and grown is not None:
             self.grow(grown, more)
-        if calm and pos == n and pending < 0 and state < END:
-            self.pending = -1
+        if calm and state < END:  # all was read
+            if pending >= base:
+                self.hold(text, base)
+            self.pending = pending
             self.offset = end
             self.state = state
+            if self.told:
+                self.last = out
+                return None
             return out
         if pending >= 0 and self.error is not None and (self.error.offset or 0) - pending > self.max_held:
             pending = -1  # the fault lies behind what may be held, so the quote was the end
@@ -924,14 +906,14 @@ class Machine:
                     self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
-        if pending >= base and state != DEAD and state != END and (self.held_at != base or not self.held):
+        if pending >= base and state is not DEAD and state is not END and (self.held_at != base or not self.held):
             self.hold(text, base)
         self.pending = pending
         self.offset = base + pos
-        if state >= END and (state == DEAD or state == END or state == BUFFERED):
-            if state == BUFFERED:
+        if state >= END and (state is DEAD or state is END or state is BUFFERED):
+            if state is BUFFERED:
                 state = KEY_STRING  # half an escape in a key
-            elif state == DEAD or not self.solo:
+            elif state is DEAD or not self.solo:
                 self.stopped = True
                 self.rest = text[pos:]
                 pos = n
@@ -943,13 +925,13 @@ class Machine:
             self.resume = state
             state = BUFFERED
         self.state = state
-        if over and state != DEAD:
+        if over and state is not DEAD:
             # A document that ended before the bound is whole; the reader of the rest tells of the bound.
             self.overrun = self.stopped
             if not self.stopped:
                 self.limit("document", self.max_document, self.buffer, self.max_document - self.offset)
                 self.stopped = True
-        if self.stopped:
+        if self.stopped or self.told:
             self.last = out
             return None
         return out
@@ -1070,20 +1052,24 @@ class Machine:
     def put(self, key: Any, value: Any) -> None:
         """Set `value` at `key` of the current container (in an array: at its end)."""
         if self.in_object:
-            self.container[key] = value if self.keep_data else None
+            members: dict[str, Any] = self.container
+            members[key] = value if self.keep_data else None
             self.hole = False
             return
         self.index += 1
         if self.keep_data:
+            items: list[Any] = self.container
             if self.shown:
-                self.container[-1] = value
+                items[-1] = value
                 self.shown = False
             else:
-                self.container.append(value)
+                items.append(value)
 
     def scalar(self, kind: Kind, lexeme: str | None, value: Any, out: list[StreamingData]) -> int:
         """A number, boolean or null, whole. Returns the state behind it."""
         field: Field = [self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None]
+        if COMPILED:
+            untrack(field)
         if self.starts:
             place = self.members.get(field[KEY], self.others)
             wanted = place.get(kind)
@@ -1102,6 +1088,8 @@ class Machine:
         in_object = self.in_object
         kind = "object" if is_object else "array"
         field: Field = [node, self.key if in_object else self.index, kind, self.origin, None, None, None]
+        if COMPILED:
+            untrack(field)
         # Without data an object still remembers its keys while it is open: a key that comes again is told by a `reset`.
         value: Any = {} if is_object else [] if self.keep_data else None
         self.put(self.key, value if self.keep_data else None)
@@ -1260,10 +1248,12 @@ class Machine:
                 return self.reject(out)
             self.pending = -1
             self.end_string(out)
-        if lexeme in LITERALS:
-            if lexeme == "null":
-                return self.scalar("null", None, None, out)
-            return self.scalar("boolean", lexeme, LITERALS[lexeme], out)
+        if lexeme == "true":
+            return self.scalar("boolean", lexeme, True, out)
+        if lexeme == "false":
+            return self.scalar("boolean", lexeme, False, out)
+        if lexeme == "null":
+            return self.scalar("null", None, None, out)
         kind = number_kind(lexeme)
         if kind == 0:
             if self.tolerance is not None:
@@ -1535,28 +1525,13 @@ class Machine:
             self.line_start = self.offset + text.rfind("\n") + 1
         self.offset += len(text)
 
-    def keep_text(self, text: str) -> None:
-        """Add `text`, which is read elsewhere, to the log. Without `keep_data` only the beginning is kept."""
-        if self.keep_data or not self.blocks:
-            self.log.append(text)
-            if len(self.log) > _BLOCK:
-                self.blocks.append("".join(self.log))
-                self.log.clear()
-
     def read(self, text: str) -> list[StreamingData]:
-        """`feed`, for text that is in the log already."""
-        log, self.log = self.log, []
+        """`feed`, whose events are wanted in any case."""
         events = self.feed(text)
-        self.log = log
         return self.last if events is None else events
 
-    def feed_text(self, text: str) -> list[StreamingData]:
-        """Read `text` as the content of the root string, as it is. White space round it does not belong to it."""
-        self.keep_text(text)
-        return self.read_text(text)
-
     def read_text(self, text: str) -> list[StreamingData]:
-        """`feed_text`, for text that is in the log already."""
+        """Read `text` as the content of the root string, as it is. White space round it does not belong to it."""
         out: list[StreamingData] = []
         self.skip(text)
         if self.state != TEXT:
@@ -1695,24 +1670,58 @@ class Intake:
     It is compiled with the machine: for most chunks another Python call would cost as much as all the rest.
     """
 
-    __slots__ = ("_direct", "_machine", "_stage")
+    __slots__ = ("_direct", "_log", "_machine", "_stage")
 
-    def __init__(self, machine: Machine, stage: Stage | None) -> None:
+    def __init__(self, machine: Machine, stage: Stage | None, log: list[str]) -> None:
         self._machine = machine
         self._stage = stage
+        self._log = log  # the newest pieces of the text as it came
         self._direct: bool = False  # nothing stands between a chunk and the machine
 
-    def feed(self, chunk: str | bytes) -> list[StreamingData]:
+    def feed(self, chunk: str | bytes, /) -> list[StreamingData]:
         """Read `chunk` (any size, cut anywhere); return the events that are certain now.
 
         Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
         next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
         """
-        if self._direct:
-            events = self._machine.feed(chunk)
-            if events is not None:
-                return self._tell(events) if self._machine.told else events
-        return self._feed(chunk)
+        if not self._direct or type(chunk) is not str:
+            return self._feed(chunk)
+        machine = self._machine
+        state = machine.state
+        if state <= KEY_STRING:
+            # Most chunks are the middle of a string: all there is to know is that nothing special is in them.
+            n = len(chunk)
+            if COMPILED:
+                plain = plain_end(chunk, 0) == n
+            else:
+                plain = '"' not in chunk and chunk.isprintable() and "\\" not in chunk
+            if plain:
+                end = machine.offset + n
+                if state == STRING:
+                    if end <= machine.barrier and n and not machine.told:
+                        machine.offset = end
+                        pieces = machine.pieces
+                        if machine.keep_data:
+                            pieces.append(chunk)
+                            self._log.append(chunk)
+                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                        event._field = machine.leaf
+                        event._type = "delta"
+                        event._delta = chunk
+                        event._value = len(pieces)
+                        return [event]
+                elif end <= machine.key_barrier and machine.pending < 0:
+                    machine.offset = end
+                    machine.key_pieces.append(chunk)
+                    if machine.keep_data:
+                        self._log.append(chunk)
+                    return []
+        if machine.keep_data:
+            self._log.append(chunk)
+            if len(self._log) > BLOCK:
+                self._join()
+        events = machine.feed(chunk)
+        return self._look(machine.last) if events is None else events
 
     def _tell(self, events: list[StreamingData]) -> list[StreamingData]:
         """Show the stage events that it has to see. Returns what is left of them for the user."""
@@ -1725,5 +1734,13 @@ class Intake:
         return events
 
     def _feed(self, chunk: str | bytes) -> list[StreamingData]:
-        """`feed`, where a chunk has to be looked at, or the machine has `stopped` in it."""
+        """`feed`, where something stands between the chunk and the machine."""
+        raise NotImplementedError
+
+    def _look(self, events: list[StreamingData]) -> list[StreamingData]:
+        """The machine has `stopped` in a chunk, or has something to tell. Returns the events for the user."""
+        raise NotImplementedError
+
+    def _join(self) -> None:
+        """Join the newest pieces of the text."""
         raise NotImplementedError

@@ -2,11 +2,15 @@
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # tolerance.py, which both twins share, and for pickling.
 cimport cython
+from cpython.unicode cimport PyUnicode_READ_CHAR
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(object)
 
 cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
 cdef Py_ssize_t NEXT_KEY, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
 cdef Py_ssize_t KEY, KIND, ORIGIN, PARENT, PIECES
-cdef Py_ssize_t _BLOCK
+cdef Py_ssize_t BLOCK
 cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
 cdef dict NOWHERE
@@ -24,8 +28,11 @@ cdef class StreamingData:
 cpdef StreamingData make_event(list field, str event_type, object delta, object value)
 @cython.locals(char=Py_UCS4, n=Py_ssize_t)
 cdef Py_ssize_t plain_end(str text, Py_ssize_t pos)
-@cython.locals(char=Py_UCS4, n=Py_ssize_t, pos=Py_ssize_t, whole=bint)
+@cython.locals(char=Py_UCS4, part=Py_ssize_t)
 cdef Py_ssize_t number_kind(str text)
+@cython.locals(char=Py_UCS4, value=cython.longlong)
+cdef cython.longlong short_int(str lexeme)
+cdef untrack(list field)
 @cython.locals(char=Py_UCS4)
 cdef bint is_calm(str text)
 cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
@@ -33,11 +40,11 @@ cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 
 cdef class Machine:
     cdef public Py_ssize_t atom_at, barrier, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
-    cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_string, objects, offset, pending
+    cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_short, max_string, objects, offset, pending
     cdef public Py_ssize_t pos, resume, state, string, undo, comment, told
     cdef public bint final, heeded, hole, in_object, plain, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
     cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
-    cdef public list blocks, diagnostics, doubled, held, key_pieces, last, leaf, log, node, pieces, stack, incomplete
+    cdef public list diagnostics, doubled, held, key_pieces, last, leaf, node, pieces, stack, incomplete
     cdef public tuple atom_place, needed, origin
     cdef public dict guide, members, memo, others
     cdef public list guides
@@ -46,10 +53,11 @@ cdef class Machine:
     @cython.locals(
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
-        lines=Py_ssize_t, over=bint, in_object=bint, keep=bint, text=str, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
-        place=dict, out=list, pieces=list, log=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
+        lines=Py_ssize_t, over=bint, over_long=bint, white=bint, common=bint, in_object=bint, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
+        place=dict, members=dict, out=list, pieces=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
     )
-    cpdef list feed(self, object chunk)
+    cpdef list feed(self, str text)
+    cpdef list read(self, str text)
     cpdef hold(self, str text, Py_ssize_t base)
     cpdef Py_ssize_t accept(self, list out)
     cpdef Py_ssize_t reject(self, list out)
@@ -63,6 +71,7 @@ cdef class Machine:
     @cython.locals(pieces=list, event=StreamingData)
     cpdef end_string(self, list out)
     cpdef heed(self, list field, object at, list out)
+    @cython.locals(members=dict, items=list)
     cpdef put(self, object key, object value)
     @cython.locals(field=list, place=dict)
     cpdef Py_ssize_t scalar(self, str kind, object lexeme, object value, list out)
@@ -85,5 +94,8 @@ cdef class Intake:
     cdef public Machine _machine
     cdef public bint _direct
     cdef public object _stage
+    cdef public list _log
 
+    @cython.locals(machine=Machine, event=StreamingData, pieces=list, plain=bint, n=Py_ssize_t, end=Py_ssize_t, state=Py_ssize_t)
+    cpdef list feed(self, object chunk)
     cpdef list _tell(self, list events)

@@ -24,7 +24,7 @@ from .fields import field_at
 from .implementation import Intake, Machine, StreamingData, make_event
 from .limits import Limits
 from .locate import BEGIN, NOTE, Locator, Step
-from .parsed import Parsed, TextLog
+from .parsed import Parsed
 from .paths import STYLES, PathStyle
 from .reasoning import (
     ANSWER,
@@ -44,6 +44,7 @@ from .reasoning import (
     call_name,
 )
 from .stage import Stage
+from .text_log import TextLog
 from .tolerance import tolerance_for
 from .unescape import ESCAPED_START, Unescaper
 from .values import copy_value
@@ -61,6 +62,7 @@ _LIMITS: Final = Limits()
 _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
+_NO_CALL: Final = InlineCall(-1, "", "", True)
 _STRING_STARTS: Final = "\"'“„«`"
 _WORDS: Final = frozenset(
     ["true", "false", "null", "True", "False", "None", "NaN", "Infinity", "-Infinity", "undefined"]
@@ -139,10 +141,14 @@ class StreamParser(Intake):
         keep_data: bool = True,
         source: str = "content",
     ) -> None:
-        _one_of("documents", documents, _DOCUMENTS)
-        _one_of("path_style", path_style, STYLES)
-        _one_of("number", number, _NUMBERS)
-        _one_of("surrogates", surrogates, _SURROGATES)
+        if documents not in _DOCUMENTS:
+            raise _unknown("documents", documents, _DOCUMENTS)
+        if path_style not in STYLES:
+            raise _unknown("path_style", path_style, STYLES)
+        if number not in _NUMBERS:
+            raise _unknown("number", number, _NUMBERS)
+        if surrogates not in _SURROGATES:
+            raise _unknown("surrogates", surrogates, _SURROGATES)
         self.dialect = as_dialect(dialect)
         self.limits = _LIMITS if limits is None else limits
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
@@ -185,13 +191,13 @@ class StreamParser(Intake):
                 choosing=documents != "all",
                 guided=not emit_starts,
             )
-        super().__init__(machine, stage)
+        self._answer = TextLog()
+        super().__init__(machine, stage, self._answer.recent)
         self._candidate = ""  # the beginning of another document, which may fit the output better
         self._text = False  # the answer is a string without quotes
-        self._answer = TextLog(self._machine.log, self._machine.blocks)
-        self._thoughts = TextLog([], [])
+        self._thoughts = TextLog()
         self._aside: list[str] = []  # text for the user beside the answer (gpt-oss: a preamble)
-        self._call = InlineCall(-1, "", "", True)  # the last piece of a tool call in the text
+        self._call = _NO_CALL  # the last piece of a tool call in the text
         self._calls: list[InlineCall] = []  # the pieces that were not taken yet
         self._reading = not around  # the machine has the text
         self._ended = False  # the document that counts is over: the rest is only skipped
@@ -210,21 +216,25 @@ class StreamParser(Intake):
     # --------------------------------------------------------------------------------------------------------------- in
 
     def _feed(self, chunk: str | bytes) -> list[StreamingData]:
-        out: list[StreamingData]
-        if self._direct and self._machine.stopped:
-            out = self._machine.last
-            self._follow(self._stopped(out), out)
-            if self._machine.overrun:
-                self._reach_limit()
-        else:
-            if self._parsed is not None:
-                raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
-            if self._error is not None:
-                raise self._error
-            out = []
-            self._push(self._decoder.feed(chunk), out)
+        if self._parsed is not None:
+            raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
+        if self._error is not None:
+            raise self._error
+        out: list[StreamingData] = []
+        self._push(self._decoder.feed(chunk), out)
         self._machine.told = 2  # there may be events that are not the machine's
         return self._tell(out)
+
+    def _look(self, events: list[StreamingData]) -> list[StreamingData]:
+        if self._machine.stopped:
+            self._follow(self._stopped(events), events)
+            if self._machine.overrun:
+                self._reach_limit()
+            self._machine.told = 2
+        return self._tell(events)
+
+    def _join(self) -> None:
+        self._answer.join()
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
         # The bound is on the text as it came, so that what is held back somewhere does not change the place.
@@ -267,7 +277,7 @@ class StreamParser(Intake):
         kind, text = piece
         if kind == ANSWER:
             if self._aside and ANSWER not in self._places:
-                self._machine.keep_text("\n\n")
+                self._keep_text("\n\n")
             self._read(text, out)
             return
         if kind != SKIP:
@@ -281,8 +291,8 @@ class StreamParser(Intake):
             self._sort_call(kind, repair_surrogates(text))
         elif kind != SKIP:
             if kind == FIRST_ASIDE and not self._answer.empty:
-                self._machine.keep_text("\n\n")
-            self._machine.keep_text(text)
+                self._keep_text("\n\n")
+            self._keep_text(text)
             self._aside.append(text)
 
     def _sort_call(self, kind: int, text: str) -> None:
@@ -296,28 +306,34 @@ class StreamParser(Intake):
     def _read(self, text: str, out: list[StreamingData]) -> None:
         """Text of the answer: to the machine while it is in a document, else to the locator."""
         if self._unescaper is not None:
-            self._machine.keep_text(text)
+            self._keep_text(text)
             self._follow(self._read_escaped(text, out), out)
             return
         if self._text:
-            out.extend(self._machine.feed_text(text))
+            self._keep_text(text)
+            out.extend(self._machine.read_text(text))
             return
         if self._candidate:
-            self._machine.keep_text(text)
+            self._keep_text(text)
             self._follow(self._weigh(text, out), out)
             return
         if self._reading:
-            self._machine.keep_text(text)
+            self._keep_text(text)
             out.extend(self._machine.read(text))
             if self._machine.stopped:
                 self._follow(self._stopped(out), out)
             return
         self._places.setdefault(ANSWER, self._machine.position())
-        self._machine.keep_text(text)
+        self._keep_text(text)
         if self._locator is not None and not self._ended:
             self._follow(self._locator.feed(text), out)
         else:
             self._machine.skip(text)
+
+    def _keep_text(self, text: str) -> None:
+        """Add to the text of the answer. Without `keep_data` only its beginning is kept."""
+        if self.keep_data or not self._answer.blocks:
+            self._answer.append(text)
 
     def _read_escaped(self, text: str, out: list[StreamingData]) -> list[Step]:
         """Text of an escaped document, piece by piece: the machine stops behind any of them. Returns what follows."""
@@ -402,16 +418,18 @@ class StreamParser(Intake):
         if self._locator.kind == "string" and text[0] not in _STRING_STARTS:
             self._text = True
             self._direct = False
-            out.extend(machine.read_text(text) if keep else machine.feed_text(text))
+            if not keep:
+                self._keep_text(text)
+            out.extend(machine.read_text(text))
             return []
         if "escaped_document" in self.dialect and ESCAPED_START.match(text) is not None:
             machine.note("escaped_document")
             self._unescaper = Unescaper()
             if not keep:
-                machine.keep_text(text)
+                self._keep_text(text)
             return self._read_escaped(text, out)
         if not keep:
-            machine.keep_text(text)
+            self._keep_text(text)
         out.extend(machine.read(text))
         return self._stopped(out) if machine.stopped else []
 
@@ -647,20 +665,19 @@ class StreamParser(Intake):
             diagnostics=self.diagnostics,
             diagnostic_count=self.diagnostic_count,
             thoughts=self._thoughts,
-            answer=self._answer if self.keep_data else TextLog([], []),
+            answer=self._answer if self.keep_data else TextLog(),
             events=tuple(out),
         )
 
     # ----------------------------------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*Intake.__slots__, *self.__slots__)}
+        return {name: getattr(self, name) for name in (*Intake.__slots__, *self.__slots__) if name != "_log"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        # The log belongs to the machine: a copy reads that of its own machine.
-        self._answer.recent, self._answer.blocks = self._machine.log, self._machine.blocks
+        self._log = self._answer.recent
 
     def __copy__(self) -> StreamParser:
         return self.__deepcopy__({})
@@ -695,6 +712,5 @@ def lone_scalar(answer: str) -> str:
     return text if text and (text[0] in "\"'-+.0123456789" or text in _WORDS) else ""
 
 
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"unknown {name} {value!r}", expected=", ".join(allowed))
+def _unknown(name: str, value: object, allowed: tuple[str, ...]) -> UsageError:
+    return UsageError(f"unknown {name} {value!r}", expected=", ".join(allowed))

@@ -365,7 +365,7 @@ class Splitter:
 
     def close(self) -> list[Piece]:
         """The pieces that were held back."""
-        pieces = self._run(final=True)
+        pieces = self._run(final=True) if self._buffer else []
         if self._buffer:  # only white space can be left
             pieces.append((ANSWER if self._state == _BEFORE else SKIP, self._buffer))
             self._buffer = ""

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+# The order is that of the loop of the machine, which tells groups of states apart by it.
 STRING: Final = 0
-# From VALUE to END white space is skipped; BARE and KEY_STRING see to it before.
-VALUE: Final = 1
-FIRST_VALUE: Final = 2
-NEXT_KEY: Final = 3
-FIRST_KEY: Final = 4
-COLON: Final = 5
-AFTER: Final = 6
-BARE: Final = 7
-KEY_STRING: Final = 8
+# The states of a key, up to its colon.
+KEY_STRING: Final = 1
+NEXT_KEY: Final = 2
+FIRST_KEY: Final = 3
+COLON: Final = 4
+VALUE: Final = 5
+FIRST_VALUE: Final = 6
+# A value is read, or a bare word, which may be over with any character.
+AFTER: Final = 7
+BARE: Final = 8
 GAP: Final = 9
 CLOSER: Final = 10
 JOIN: Final = 11

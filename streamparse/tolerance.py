@@ -102,7 +102,7 @@ def _is_identifier(char: str, *, first: bool) -> bool:
 
 def tolerance_for(tolerances: frozenset[str]) -> Tolerant | None:
     """The tolerance of a dialect; None for one that tolerates nothing, so that it pays nothing."""
-    return Tolerant() if tolerances else None
+    return _TOLERANT if tolerances else None
 
 
 class Tolerant:
@@ -1016,3 +1016,4 @@ _BETWEEN: Final[dict[int, Between]] = {
     JOIN: _behind_plus,
     DOUBLED: _behind_doubled,
 }
+_TOLERANT: Final = Tolerant()

@@ -343,7 +343,7 @@ class TestInvalid:
         def run(choosing: bool) -> SchemaStage:
             machine = Machine(LLM, Limits(), tolerance=tolerance_for(LLM.tolerances), starts=True)
             stage = SchemaStage(compile_output(Shipped), machine, LLM, Limits(), choosing=choosing)
-            stage.feed(machine.feed('{"note": 5}'))
+            stage.feed(machine.read('{"note": 5}'))
             return stage
 
         assert [invalid.path for invalid in run(choosing=False).take_invalid()] == ["note", "when", "items"]
