@@ -275,6 +275,7 @@ def test_check_points_at_the_place(text: str, code: str, under: str, status: int
     ("text", "status", "verdict"),
     [
         ('{"a": [1, {"b": "x"}]}', 0, "complete; 0 remarks"),
+        ("[" + "1,," * 300 + "1]", 0, "complete; 300 remarks, the first 100 shown"),
         ('{"a": [1, {"b": "x', 1, "not complete; open at the end: a[1].b, a[1], a, (root)"),
         ("", 1, "no document"),
         ("plain words", 1, "no document"),

@@ -80,8 +80,10 @@ class Report:
             self._place(error.code, message, "red", error.offset, error.line, error.column, error.path or "")
 
     def _sum_up(self, result: StreamResult[Any], error: BaseException | None) -> int:
-        count = f"{len(self._remarks)} remark{'s' if len(self._remarks) != 1 else ''}"
         response = result.response
+        shown = len(self._remarks)
+        total = shown if response is None else max(shown, response.diagnostic_count)
+        count = f"{total} remark{'s' if total != 1 else ''}" + (f", the first {shown} shown" if total > shown else "")
         if error is not None or self._invalid:
             broken = error is not None and not isinstance(error, SchemaError)
             verdict, style, ok = "error" if broken else "does not fit", "red", False
@@ -94,8 +96,8 @@ class Report:
         line = Text(f"{printable(self._name)}: ").append(verdict, style=f"bold {style}")
         if response is not None and response.incomplete:
             open_paths = [printable(path) if path else "(root)" for path in response.incomplete]
-            shown = ", ".join(open_paths[:4]) + (f" and {len(open_paths) - 4} more" if len(open_paths) > 4 else "")
-            line.append(f"; open at the end: {shown}")
+            names = ", ".join(open_paths[:4]) + (f" and {len(open_paths) - 4} more" if len(open_paths) > 4 else "")
+            line.append(f"; open at the end: {names}")
         if response is not None and response.end_state not in (None, "complete", "error"):
             line.append(f"; the stream ended as {response.end_state}")
         self._console.print(line.append(f"; {count}"))
