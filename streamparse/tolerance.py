@@ -883,7 +883,7 @@ def _in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list
             stop += 1
     start = machine.atom_at - machine.offset
     if stop - start > machine.max_key:
-        machine.pos = stop
+        machine.pos = start + machine.max_key + 1  # the first character too many decides, wherever the text was cut
         if machine.pending >= 0:
             machine.state = machine.reject(out)
         else:
@@ -962,6 +962,9 @@ def _behind_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         machine.diagnose("unescaped_quote", text, pos)
         before = len(machine.gap) + 1 + len(machine.key)
         machine.key_barrier = machine.offset + pos - before + machine.max_key
+        if machine.key_barrier < machine.offset + pos:
+            machine.limit("key", machine.max_key, text, pos)
+            return False
         machine.key_pieces = [machine.key, machine.key_closers[-1], machine.gap]
         machine.state = KEY_STRING if machine.key_closers == '"' else KEY_QUOTED
     elif "missing_colon" in allowed and not machine.key_closers and machine.gap:
