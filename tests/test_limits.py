@@ -83,6 +83,27 @@ def test_diagnostics_are_bounded_and_counted() -> None:
     assert run([text]).diagnostic_count == 50
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        # The key is longer than it may be once its quote turns out to be none.
+        ('{"<response>"\n</think>', (14, 2, 1)),
+        # A bare key, while it is not certain that the string before it ended.
+        ('{"a"：<|eot_id|>，None<Think >\n', None),
+    ],
+)
+def test_a_long_key_behind_what_is_held(text: str, place: tuple[int, int, int] | None) -> None:
+    """Where the text is cut does not change what is decided, nor the place of the error (law 1)."""
+    limits = Limits(key=10, held=12)
+    whole = run([text], limits=limits)
+    assert run(each(text), limits=limits) == whole
+    if place is not None:
+        parser = StreamParser(limits=limits)
+        parser.feed(text)
+        assert isinstance(parser.error, LimitExceeded)
+        assert (parser.error.limit, parser.error.offset, parser.error.line, parser.error.column) == ("key", *place)
+
+
 def test_held_text_decides_at_its_bound() -> None:
     """Past `held` an undecided quote ends its string; before it, the quote waits for what follows."""
     text = '{"a":"he said "' + " " * 30 + 'hi","b":1}'
