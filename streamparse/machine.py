@@ -64,6 +64,7 @@ from .states import (
     GAP,
     JOIN,
     KEY_STRING,
+    LINE_COMMENT,
     NEXT_KEY,
     QUOTED,
     STATES,
@@ -877,7 +878,7 @@ class Machine:
             # More is held than may be: the quote ends the string.
             self.state, self.pos, self.pending, self.text = state, pos, pending, text
             if pending >= base:
-                self.hold(text, base)
+                self.hold(text, base, pending)
             state = self.accept(out)
             pos, pending, text = self.pos, self.pending, self.text
             base, quote, n, calm = self.offset, -1, len(text), False
@@ -885,7 +886,7 @@ class Machine:
             self.grow(grown, more)
         if calm and state < END:  # all was read
             if pending >= base:
-                self.hold(text, base)
+                self.hold(text, base, pending)
             self.pending = pending
             self.offset = end
             self.state = state
@@ -901,13 +902,13 @@ class Machine:
             lines = text.count("\n", 0, pos)
             if lines:
                 if pending >= base:
-                    self.hold(text, base)
+                    self.hold(text, base, pending)
                 if self.atom_place[0] != self.atom_at:
                     self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
-        if pending >= base and state is not DEAD and state is not END and (self.held_at != base or not self.held):
-            self.hold(text, base)
+        if pending >= base and state is not DEAD and state is not END and (self.held_at != pending or not self.held):
+            self.hold(text, base, pending)
         self.pending = pending
         self.offset = base + pos
         if state >= END and (state is DEAD or state is END or state is BUFFERED):
@@ -936,12 +937,17 @@ class Machine:
             return None
         return out
 
-    def hold(self, text: str, base: int) -> None:
-        """A quote in `text` is pending: keep the way back to it."""
-        self.held = [text]
-        self.held_at = base
+    def hold(self, text: str, base: int, pending: int) -> None:
+        """The quote at the offset `pending`, in `text`, is pending: keep the way back to it, and nothing before it."""
+        at = pending - base
+        self.held = [text[at:]]
+        self.held_at = pending
         self.held_line = self.line
         self.held_line_start = self.line_start
+        lines = text.count("\n", 0, at) if at else 0
+        if lines:
+            self.held_line += lines
+            self.held_line_start = base + text.rfind("\n", 0, at) + 1
 
     def accept(self, out: list[StreamingData]) -> int:
         """The pending end of the string is one: reading goes on behind it. Returns the state."""
@@ -1342,7 +1348,7 @@ class Machine:
             return out
         state = self.real_state()
         leaf: Field | None = None
-        if state == DOUBLED and not self.stack:
+        if (state == DOUBLED and not self.stack) or (state == LINE_COMMENT and self.comment == END):
             self.state = state = END
         elif state == TEXT:
             self.end_string(out)
@@ -1676,7 +1682,8 @@ class Intake:
         self._machine = machine
         self._stage = stage
         self._log = log  # the newest pieces of the text as it came
-        self._direct: bool = False  # nothing stands between a chunk and the machine
+        # The longest chunk between which and the machine nothing stands; -1: there is none.
+        self._direct: int = -1
 
     def feed(self, chunk: str | bytes, /) -> list[StreamingData]:
         """Read `chunk` (any size, cut anywhere); return the events that are certain now.
@@ -1684,13 +1691,15 @@ class Intake:
         Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
         next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
         """
-        if not self._direct or type(chunk) is not str:
+        if type(chunk) is not str:
+            return self._feed(chunk)
+        n = len(chunk)
+        if n > self._direct:
             return self._feed(chunk)
         machine = self._machine
         state = machine.state
         if state <= KEY_STRING:
             # Most chunks are the middle of a string: all there is to know is that nothing special is in them.
-            n = len(chunk)
             if COMPILED:
                 plain = plain_end(chunk, 0) == n
             else:

@@ -58,7 +58,7 @@ cdef class Machine:
     )
     cpdef list feed(self, str text)
     cpdef list read(self, str text)
-    cpdef hold(self, str text, Py_ssize_t base)
+    cpdef hold(self, str text, Py_ssize_t base, Py_ssize_t pending)
     cpdef Py_ssize_t accept(self, list out)
     cpdef Py_ssize_t reject(self, list out)
     cpdef go_back(self, Py_ssize_t behind)
@@ -92,7 +92,7 @@ cdef class Machine:
 
 cdef class Intake:
     cdef public Machine _machine
-    cdef public bint _direct
+    cdef public Py_ssize_t _direct
     cdef public object _stage
     cdef public list _log
 

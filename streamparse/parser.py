@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -59,6 +60,7 @@ SurrogateMode = Literal["replace", "keep"]
 Status = Literal["waiting", "reasoning", "streaming", "closed", "error"]
 
 _LIMITS: Final = Limits()
+_PART: Final = 8192  # characters of a text that may hold many documents: behind each the rest is looked at anew
 _DOCUMENTS: Final = ("first", "last", "all")
 _NUMBERS: Final = ("int_float", "decimal", "lexeme")
 _SURROGATES: Final = ("replace", "keep")
@@ -120,7 +122,7 @@ class StreamParser(Intake):
 
     __slots__ = (
         "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_incomplete",
-        "_list", "_locator", "_parsed", "_path_style", "_places", "_reading", "_root",
+        "_list", "_locator", "_longest", "_parsed", "_path_style", "_places", "_reading", "_root",
         "_source", "_splitter",  "_text", "_thoughts", "_unescaper", "dialect", "documents", "keep_data",
         "limits",
     )  # fmt: skip
@@ -156,6 +158,7 @@ class StreamParser(Intake):
         if output is not None and not keep_data:
             raise UsageError("output= needs the data", hint="Leave keep_data=False out, or check the events yourself.")
         self.documents = documents
+        self._longest = sys.maxsize if documents == "first" else _PART
         self.keep_data = keep_data
         around = "around" in self.dialect
         if isinstance(reasoning, Default):
@@ -237,6 +240,11 @@ class StreamParser(Intake):
         self._answer.join()
 
     def _push(self, text: str, out: list[StreamingData]) -> None:
+        if len(text) > self._longest:
+            for at in range(0, len(text), self._longest):
+                if self._error is None:
+                    self._push(text[at : at + self._longest], out)
+            return
         # The bound is on the text as it came, so that what is held back somewhere does not change the place.
         room = self.limits.document - self._machine.offset - len(self._undecided())
         over = len(text) > room
@@ -250,7 +258,7 @@ class StreamParser(Intake):
                 self._sort(piece, out)
         if over and self._error is None:
             self._reach_limit()
-        self._direct = (
+        direct = (
             self._reading
             and self._splitter.done
             and self._error is None
@@ -258,6 +266,7 @@ class StreamParser(Intake):
             and self._unescaper is None
             and not self._text
         )
+        self._direct = self._longest if direct else -1
 
     def _undecided(self) -> str:
         """What the stages hold back."""
@@ -271,7 +280,7 @@ class StreamParser(Intake):
         if machine.error is None:
             machine.limit("document", self.limits.document, held, len(held))
         self._error = machine.error
-        self._direct = False
+        self._direct = -1
 
     def _sort(self, piece: Piece, out: list[StreamingData]) -> None:
         kind, text = piece
@@ -353,7 +362,7 @@ class StreamParser(Intake):
         Returns what the locator makes of the text behind it.
         """
         machine = self._machine
-        self._direct = False
+        self._direct = -1
         self._reading = False
         if machine.error is not None:
             self._error = machine.error
@@ -417,7 +426,7 @@ class StreamParser(Intake):
         self._reading = True
         if self._locator.kind == "string" and text[0] not in _STRING_STARTS:
             self._text = True
-            self._direct = False
+            self._direct = -1
             if not keep:
                 self._keep_text(text)
             out.extend(machine.read_text(text))
@@ -547,7 +556,7 @@ class StreamParser(Intake):
             return self._parsed
         if self.error is not None:
             raise self.error
-        self._direct = False
+        self._direct = -1
         out: list[StreamingData] = []
         rest = self._decoder.close()
         if rest:

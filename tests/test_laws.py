@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.model import CutModel, predict
 from support.runner import Fault, Run, check_events, final_rows, joined, run
@@ -185,18 +186,22 @@ def test_law_6_open_paths_foretell_incomplete(value: Any, style: dict[str, Any],
 
 
 @given(text=st.one_of(json_texts, damaged()), places=cuts(), dialect=dialects)
+@example(text='{"a":1,"b":2,"a":"xyz"}', places=[-1.0], dialect="llm")
 def test_law_7_only_grows(text: str, places: list[float], dialect: str) -> None:
     """Only grows. Strings grow, arrays append or change their last item, objects add keys or change the last one;
     numbers, booleans and null appear whole."""
     parser = StreamParser(dialect=dialect)
     before: Any = None
-    new: set[Any] = set()  # paths that were reset and have no value yet: the key keeps the place it had
+    new: set[Any] = set()  # paths that were reset and are not final yet: they grow in the place they had
     try:
         for chunk in chop(text, places):
             events = parser.feed(chunk)
             now = parser.snapshot()
             for event in events:
-                (new.add if event.event_type == "reset" else new.discard)(event.parts)
+                if event.event_type == "reset":
+                    new.add(event.parts)
+                elif event.event_type == "done":
+                    new.discard(event.parts)
             if any(event.event_type == "reset" for event in events) or new:
                 before = None
                 continue
@@ -235,6 +240,9 @@ _SHAPES: dict[str, tuple[str, str, str]] = {
     "numbers": ("[0", ",12345", "]"),
     "small objects": ('{"l":[0', ',{"id":1,"name":"x"}', "]}"),
     "quotes to be decided": ('{"a":"', 'he "said" so, ', '"}'),
+    "a quote to be decided at every end": ("", '["', ""),
+    "quotes and commas": ('{"a":"x', 'x", ', ""),
+    "bare words and commas": ('{"a": ', "abc, def ", ""),
     "bare words": ("[x", ", some bare words", "]"),
     "missing commas": ("[0", ' {"a":"b"}', "]"),
     "white space": ("[1,", " \n", "2]"),
@@ -296,6 +304,21 @@ def test_law_8_memory_is_of_the_order_of_the_value(dialect: str) -> None:
         tracemalloc.stop()
     assert peak < 20_000_000
     assert len(parser.snapshot()["a"]) == count * len(unit)
+
+
+@given(
+    held=st.integers(8, 200),
+    unit=st.sampled_from(['["', 'x", ', "abc, def ", '"" ', "'a' ", '"\n, ']),
+    size=st.integers(1, 9),
+)
+def test_law_8_what_is_held_begins_where_it_is_undecided(held: int, unit: str, size: int) -> None:
+    """The way back to an undecided quote is kept, and no text before it, however many quotes there were."""
+    parser = StreamParser(limits=Limits(held=held))
+    text = '{"a":"x' + unit * 400
+    with contextlib.suppress(StreamParseError):
+        for at in range(0, len(text), size):
+            parser.feed(text[at : at + size])
+            assert sum(map(len, parser._machine.held)) <= held + 2 * size + 2
 
 
 @given(held=st.integers(8, 200), filler=st.sampled_from([" ", "\n", "/**/"]))
