@@ -16,6 +16,7 @@ BODY_TARGETS = ("captures", "adapters")
 HEADS = {
     "against_json": b"\1",
     "against_ijson": b"\1",
+    "schema": b"\0\0\4",
     "captures": b"\1",
     "adapters": b"\1",
 }  # option bytes; the others have two

@@ -373,6 +373,36 @@ def soup(package: Any, data: bytes) -> None:
 NAMED = (None, None, "sse", "ndjson", "json", "json", "aws", "aws-json")  # the formats of bodies
 
 
+SCHEMAS: tuple[dict[str, Any], ...] = (
+    {"type": "string"},
+    {"type": "integer"},
+    {"type": "boolean"},
+    {"type": "array", "items": {"type": "string"}},
+    {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "p": {"enum": ["x", "y"]}}},
+    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]},
+    {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}}},
+)
+
+
+def schema(package: Any, data: bytes) -> None:
+    """Law 1 with an `output`."""
+    if len(data) < 4:
+        return
+    options = {
+        **options_of(package, data[0], data[1]),
+        "keep_data": True,
+        "number": "int_float",
+        "surrogates": "replace",
+    }
+    options["output"] = package.JsonSchema(SCHEMAS[data[2] % len(SCHEMAS)])
+    text = text_of(data[3:])
+    about = f"{text!r} {SCHEMAS[data[2] % len(SCHEMAS)]} {options} "
+    want = outcome(package, [text], **options)
+    equal("each character", outcome(package, list(text), **options), want, about)
+    equal("split", outcome(package, split(text, random.Random(data[0] | data[1] << 8)), **options), want, about)
+
+
 def captures(package: Any, data: bytes) -> None:
     """A body cut anywhere decodes to the same chunks, and ends in chunks or a `ProviderError`; its format may be named.
 
@@ -495,6 +525,7 @@ TARGETS: dict[str, Target] = {
         twins,
         around,
         soup,
+        schema,
         captures,
         adapters,
         shapes,
