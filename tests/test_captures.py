@@ -280,6 +280,20 @@ def test_eager_decides_by_the_first_piece() -> None:
     assert BodyDecoder(eager=True).feed("dates") == ["dates"]
 
 
+@pytest.mark.parametrize("text", [": 2}", ':"x"}', ":", ":-) hello", ": yes\nno", ": yes\n\nno: 1", ": {name}"])
+def test_live_text_may_begin_with_a_colon(text: str) -> None:
+    """So goes on what the caller began to write; a comment of an event stream begins with one, too."""
+    for pieces in ([text], list(text), *([text[:at], text[at:]] for at in range(1, len(text)))):
+        assert "".join(decoded(pieces, eager=True)[0]) == text
+        assert wrap(iter(pieces)).get_response().text == text
+
+
+def test_live_events_behind_comments() -> None:
+    body = ': OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\ndata: {"a":1}\n\n'
+    for pieces in ([body], list(body), body.splitlines(), *two_way(body)):
+        assert decoded(pieces, eager=True) == ([ONE], None)
+
+
 EVENT = [{"type": "ping", **ONE}]
 
 

@@ -19,6 +19,8 @@ LOOK_AHEAD = 256 * 1024
 _PAGE = re.compile(r"<(!doctype\s+html|html\b|\?xml\b)", re.IGNORECASE)
 _SSE_DECISIVE = re.compile(r"data: ?\S|event: ?[\w.:/-]+$|error: ?\{")
 _SSE_NEUTRAL = re.compile(r":|data:\s*$|id: ?\S*$|retry: ?\d*$")
+_COMMENTS = re.compile(r"(?::[^\r\n]*[\r\n]+)*(?::[^\r\n]*\Z)?")
+_COLON_VALUE = re.compile(r":\s*(?:[\"\[{\d-]|true|false|null)")  # how a text goes on whose beginning the caller wrote
 _SSE_PREFIX = ("data:", "event:", "error:", "id:", "retry:")
 _FIRST_KEY = re.compile(r'\[?\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:')
 _UNFINISHED_KEY = re.compile(r'\[?\s*(\{\s*("[^"]{0,64}"?\s*)?)?')
@@ -97,7 +99,15 @@ class Sniffer:
         start = self._parts[0].lstrip(BLANK)
         if not start:
             return "text" if final else None
-        final = final or (eager and not any(mark.startswith(start) for mark in _SSE_PREFIX))
+        rest = start
+        if eager and start[0] == ":" and len(start) <= QUOTED:
+            # Comments of an event stream, or live text that begins with a colon.
+            if _COLON_VALUE.match(start):
+                return "text"
+            rest = start[_COMMENTS.match(start).end() :]  # type: ignore[union-attr]  # matches always, if nothing
+            if final and not rest:
+                return "sse" if start[-1] in "\r\n" else "text"
+        final = final or (eager and not any(mark.startswith(rest) for mark in _SSE_PREFIX))
         found: Format | Page | None
         if self._is_page or start[0] == "<":
             found = self._page(start, final)
