@@ -61,9 +61,9 @@ class BodyDecoder:
         chunks = decoder.close()         # the last ones; both raise ProviderError for a fault that the call before met
 
     Pieces may be lines without their ends, as `iter_lines()` of an HTTP client gives them. `eager` decides by the first
-    piece, and holds it back only where it may be the beginning of a field's name (`da`) or a comment (`: ping`): for live
-    text, which must not wait until it is known not to be a body. After the first chunks `format` is set. A body that is no stream at all (a
-    page) raises at once.
+    piece, and holds it back only where it may be the beginning of a field's name (`da`) or a comment (`: ping`): for
+    live text, which must not wait until it is known not to be a body. After the first chunks `format` is set. A body
+    that is no stream at all (a page) raises at once.
     """
 
     def __init__(self, *, format: Format | None = None, content_type: str | None = None, eager: bool = False) -> None:  # noqa: A002
