@@ -156,6 +156,47 @@ def same_anywhere(package: Any, text: str, rng: random.Random, options: dict[str
                 raise error
 
 
+def grows(package: Any, data: bytes) -> None:
+    """Laws 4 and 7 while a text comes, up to the first key that comes again: all only grows, what is done stays."""
+    if len(data) < 3:
+        return
+    parser = package.StreamParser(**{**options_of(package, data[0] & 0xF3, data[1]), "keep_data": True})
+    before = None
+    with contextlib.suppress(package.StreamParseError):
+        for char in text_of(data[2:]):
+            events = parser.feed(char)
+            if any(event.event_type == "reset" for event in events):
+                return
+            now = parser.snapshot()
+            assert before is None or _has_grown(before, now), f"{before!r} became {now!r}"
+            before = now
+            for event in events:
+                if event.event_type == "done":
+                    assert event.path not in parser.open_paths
+                    value = now
+                    for part in event.parts:
+                        value = value[part]
+                    assert repr(value) == repr(event.value), f"done of {event.path!r}: {event.value!r}, there {value!r}"
+        parsed = parser.close()
+        if before is not None and not any(event.event_type == "reset" for event in parsed.events):
+            assert _has_grown(before, parsed.data), f"{before!r} ended as {parsed.data!r}"
+
+
+def _has_grown(before: Any, now: Any) -> bool:
+    """Whether only the last thing in `before`, if any, is not in `now` as it was."""
+    if isinstance(before, str) and isinstance(now, str):
+        return now.startswith(before)
+    old, new = _keys(before), _keys(now)
+    if not old or type(before) is not type(now):
+        return repr(before) == repr(now) or (type(before) is type(now) and bool(new))
+    *whole, last = old
+    return (
+        new[: len(old)] == old
+        and all(repr(before[key]) == repr(now[key]) for key in whole)
+        and _has_grown(before[last], now[last])
+    )
+
+
 def chunk_invariance(package: Any, data: bytes) -> None:
     """Law 1: whole, each character, and two random splits; and as bytes."""
     if len(data) < 3:
@@ -518,6 +559,7 @@ TARGETS: dict[str, Target] = {
     one.__name__: each_twin(one)
     for one in (
         no_crash,
+        grows,
         chunk_invariance,
         broken_bytes,
         against_json,
