@@ -520,6 +520,9 @@ class Machine:
             over = end > self.max_document
             if over:
                 text = text[: max(self.max_document - base, 0)]
+                if pending >= 0:  # what is held ends there, too
+                    last = len(self.held) - 1
+                    self.held[last] = self.held[last][: len(self.held[last]) - (end - self.max_document)]
             if not text.isascii() and _HALF.search(text) is not None:
                 # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may come next.
                 text, half = join_halves(text, self.final)
@@ -582,6 +585,8 @@ class Machine:
                             pieces = self.pieces
                             if self.keep_data:
                                 pieces.append(piece)
+                            elif not pieces:
+                                pieces.append("")  # the string is not empty
                             grown = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                             grown._field = self.leaf
                             grown._type = "delta"
@@ -606,6 +611,14 @@ class Machine:
                         pos += used
                         if grown is None and more:
                             grown = self.emit(more.pop(), out)
+                        if base + pos > self.barrier:
+                            # An escape goes over the bound as a whole, also where the text ends behind it.
+                            if more and grown is not None:
+                                self.grow(grown, more)
+                            more = grown = None
+                            self.state, self.pending = state, pending
+                            state = self.long_string(text, pos, out)
+                            break
                         continue
                     if grown is not None:
                         if more:
@@ -1007,6 +1020,8 @@ class Machine:
             return None
         if self.keep_data:
             self.pieces.append(piece)
+        elif not self.pieces:
+            self.pieces.append("")  # the string is not empty
         event = make_event(self.leaf, "delta", piece, len(self.pieces))
         out.append(event)
         return event
@@ -1318,6 +1333,9 @@ class Machine:
         if lexeme[0] in "-+.0123456789":
             return self.limit("number", self.max_number, self.text, self.atom_at + self.max_number - self.offset)
         if self.tolerance is not None:
+            # Its first character too many decides, as it does where it is the last one that came.
+            self.pos -= len(lexeme) - self.max_number - 1
+            self.atom = lexeme = lexeme[: self.max_number + 1]
             return self.tolerance.atom(self, lexeme, out)
         return self.bad_atom(lexeme[: self.max_number])
 
@@ -1452,7 +1470,10 @@ class Machine:
 
     def put_open(self) -> None:
         """Put the open string into the tree, as far as it is known."""
-        if not self.keep_data or not self.string_is_open():
+        if not self.string_is_open():
+            return
+        if not self.keep_data:
+            self.hole = False
             return
         value = "".join(self.pieces)
         if self.in_object:
@@ -1713,6 +1734,8 @@ class Intake:
                         if machine.keep_data:
                             pieces.append(chunk)
                             self._log.append(chunk)
+                        elif not pieces:
+                            pieces.append("")  # the string is not empty
                         event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
                         event._field = machine.leaf
                         event._type = "delta"

@@ -256,6 +256,8 @@ class StreamParser(Intake):
         else:
             for piece in self._splitter.feed(text):
                 self._sort(piece, out)
+                if self._error is not None:
+                    break
         if over and self._error is None:
             self._reach_limit()
         direct = (
@@ -431,7 +433,7 @@ class StreamParser(Intake):
                 self._keep_text(text)
             out.extend(machine.read_text(text))
             return []
-        if "escaped_document" in self.dialect and ESCAPED_START.match(text) is not None:
+        if "escaped_document" in self.dialect and ESCAPED_START.match(text, 0, self.limits.held + 1) is not None:
             machine.note("escaped_document")
             self._unescaper = Unescaper()
             if not keep:
@@ -564,6 +566,8 @@ class StreamParser(Intake):
         guessed = self._splitter.guessed and self._splitter.inside
         for piece in self._splitter.close():
             self._sort(piece, out)
+            if self._error is not None:
+                break
         if self._locator is not None and not self._reading and self._error is None:
             self._follow(self._locator.close(), out)
         if self._reading and self._error is None:

@@ -517,3 +517,40 @@ def test_the_laws_are_all_here() -> None:
     """Each numbered law has a test of its number."""
     numbers = {int(match[1]) for name in globals() if (match := re.match(r"test_law_(\d+)_", name))}
     assert numbers == set(range(1, 13))
+
+
+# What holds besides
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":"x"""y"}',  # three quotes open a string only where nothing stands before them
+        '{"a":"\n"""}',
+        '{"a":1,"a":"x","i"n',  # a key that came before, and its new value is still open
+        '{"a":1,a:x,i"n',
+    ],
+)
+def test_without_the_data_the_events_are_the_same(text: str) -> None:
+    """`keep_data=False` takes the values away, and nothing else."""
+    whole = run([text])
+    for chunks in ([text], list(text)):
+        bare = Run(chunks, keep_data=False).outcome
+        told = [[(row.type, row.parts, row.kind, row.delta) for row in one.events] for one in (bare, whole)]
+        assert told[0] == told[1]
+        assert bare.diagnostics == whole.diagnostics
+        assert bare.error == whole.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|channel|>final<|message|>[[1]><|channel|>analysis<|message|>x<|end|>u",
+        "<|channel|>final<|message|>[[1]><|end|><|start|>assistant<|channel|>final<|message|>u",
+    ],
+)
+def test_nothing_is_read_behind_a_fault(text: str) -> None:
+    """Also where more pieces of the answer come in the same text (law 9)."""
+    whole = run([text])
+    assert whole.error is not None
+    assert run(list(text)) == whole

@@ -256,3 +256,19 @@ def test_long_runs_of_one_thing(unit: str) -> None:
         except StreamParseError:
             pass
         assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("[1,undefined…", Limits(number=5)),  # a bare word longer than a number may be
+        ('{"":"ab"\\ude00xyz"}', Limits(string=4, document=12)),  # an escape over two bounds, behind a quote
+        ('{"":"ab"\\ude00xyz"}', Limits(string=4, document=14)),
+        ("[" * 13 + '\\"', Limits(held=12)),  # brackets, more than may be held, of an escaped document
+    ],
+)
+def test_limits_at_any_split(text: str, limits: Limits) -> None:
+    whole = run([text], limits=limits)
+    for at in range(len(text)):
+        assert run([text[:at], text[at:]], limits=limits) == whole
+    assert run(list(text), limits=limits) == whole
