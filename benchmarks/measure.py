@@ -19,6 +19,8 @@ from .contenders import Contender
 from .workloads import deltas
 
 FLOOR = "F"
+TIMED = 20_000  # deltas of one measurement: a shorter one tells of the clock and of cold caches
+LONG = 0.5  # seconds after which it is long enough with fewer
 
 
 class OverBudget(Exception):
@@ -67,10 +69,13 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def pushed(contender: Contender, parts: list[str]) -> float:
-    """Seconds per delta of a whole run; short documents are read several times."""
+    """Seconds per delta of a whole run; a short document is read again and again."""
     assert contender.run is not None
     run = contender.run
-    times = max(1, 2_000 // len(parts))
+    first = timed(lambda: run(parts))
+    times = min(TIMED // len(parts), int(LONG / max(first, 1e-6)))
+    if times < 2:
+        return first / len(parts)
 
     def call() -> None:
         for _ in range(times):

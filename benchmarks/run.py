@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -25,6 +26,8 @@ ROOT = FOLDER.parent
 def whole_feed(packages: dict[str, Any], text: str, rounds: int) -> dict[str, float]:
     """twin -> time of one feed of the whole text, in units of `json.loads`."""
     ratios: dict[str, list[float]] = {name: [] for name in packages}
+    gc.collect()
+    gc.freeze()  # what the peers have imported is not to be searched for garbage again and again
     for _ in range(rounds):
         base = timed(lambda: json.loads(text))
         for name, package in packages.items():
@@ -35,6 +38,7 @@ def whole_feed(packages: dict[str, Any], text: str, rounds: int) -> dict[str, fl
                 parser.close()
 
             ratios[name].append(timed(one_feed) / base)
+    gc.unfreeze()
     return {name: statistics.median(values) for name, values in ratios.items()}
 
 
@@ -44,8 +48,14 @@ def in_own_process(code: str, *arguments: str, pure: bool = False) -> Any:
     environment["PYTHONPATH"] = os.pathsep.join(one for one in sys.path if one)
     if pure:
         environment["STREAMPARSE_PURE"] = "1"
+    # Not in this folder, which would be looked at first: the checkout has no cache of its bytecode, perhaps.
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        cwd=Path(sys.executable).parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else None
 
