@@ -734,11 +734,6 @@ def _end_pending(machine: Machine, out: list[StreamingData]) -> None:
     machine.end_string(out)
 
 
-def _accept(machine: Machine, out: list[StreamingData]) -> bool:
-    machine.state = machine.accept(out)
-    return False
-
-
 def _behind_doubled(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
     machine.state = AFTER if machine.stack else END
     if char == "}":
