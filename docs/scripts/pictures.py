@@ -37,7 +37,8 @@ def frame(items: Any, *, over: bool) -> str:
 
 def events() -> Any:
     """All events of the recording."""
-    return streamparse.wrap(captures.open(STREAM)).get_generator("all")
+    chunks = list(captures.open(STREAM))  # all of them: who stops in the middle leaves no file open
+    return streamparse.wrap(chunks).get_generator("all")
 
 
 def is_before(item: Any) -> bool:
