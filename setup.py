@@ -34,8 +34,15 @@ MODULE = "streamparse._machine_c"
 
 # Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and
 # refuse the subclasses of str that the interpreted twin accepts.
-# The classes say themselves how they pickle.
-DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": False}
+# The classes say themselves how they pickle. Without `binding` a method is a C function, whose call is much shorter.
+DIRECTIVES = {
+    "language_level": "3",
+    "annotation_typing": False,
+    "auto_pickle": False,
+    "binding": False,
+    "embedsignature": True,  # for `inspect.signature` and `help`, which cannot look into a C function
+    "embedsignature.format": "clinic",
+}
 
 # What the copy says that the source does not: Cython reads some directives from the class itself, not from the pxd, and
 # the source is not to import Cython. Events are made by the thousand: they come from a list of freed ones and are not

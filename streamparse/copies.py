@@ -14,7 +14,7 @@ from .values import flatten, unflatten
 if TYPE_CHECKING:
     from .machine import Machine
 
-_IN_TREE: Final = frozenset(("container", "holder", "leaf", "node", "stack"))
+_IN_TREE: Final = frozenset(("container", "holder", "leaf", "node"))
 
 
 def take_apart(machine: Machine) -> tuple[Any, ...]:
@@ -22,25 +22,24 @@ def take_apart(machine: Machine) -> tuple[Any, ...]:
     state = {name: getattr(machine, name) for name in machine.__slots__ if name not in _IN_TREE}
     spine: list[tuple[Any, Any]] = []
     node = machine.node
-    for _ in range(len(machine.stack)):
+    for _ in range(machine.depth):
         assert node is not None
         spine.append((node[KEY], node[KIND]))
         node = node[PARENT]
     places: dict[str, Any] = {
         "spine": spine[::-1],
-        "indexes": [parent[3] for parent in machine.stack],
         "base": None if node is None else (parts_of(node), node[KIND]),
         "flat": flatten(machine.holder),
         "leaf": machine.leaf[KEY],
     }
     if not machine.keep_data:
-        places["keys"] = [*(parent[1] for parent in machine.stack[1:]), machine.container]
+        places["opened"] = machine.opened()
     return (put_together, (type(machine), state, places))
 
 
-def put_together(kind: type[Machine], state: dict[str, Any], places: dict[str, Any]) -> Machine:
+def put_together(machine_type: type[Machine], state: dict[str, Any], places: dict[str, Any]) -> Machine:
     """The machine that `take_apart` took apart: the open containers are found again along the spine of the tree."""
-    machine = kind.__new__(kind)
+    machine = machine_type.__new__(machine_type)
     for name, value in state.items():
         setattr(machine, name, value)
     machine.holder = unflatten(places["flat"])
@@ -49,17 +48,12 @@ def put_together(kind: type[Machine], state: dict[str, Any], places: dict[str, A
     if places["base"] is not None:
         node = field_at(places["base"][0], places["base"][1], origin[0], origin[1])
     container: Any = machine.holder
-    in_object = type(machine.holder) is dict
-    stack: list[tuple[Field | None, Any, bool, int]] = []
-    for (key, field_kind), index in zip(places["spine"], places["indexes"], strict=True):
-        stack.append((node, container, in_object, index))
-        node = [node, key, field_kind, origin, None, None, None]
+    for depth, (key, kind) in enumerate(places["spine"]):
         if machine.keep_data:
-            container = container[key] if in_object else container[-1]
+            container = container[key] if isinstance(key, str) else container[-1]
         else:
-            container = places["keys"][len(stack) - 1]
-        in_object = field_kind == "object"
-    machine.stack = stack
+            container = places["opened"][depth]
+        node = [node, key, kind, origin, None, None, container]
     machine.node = node
     machine.container = container
     pieces = machine.pieces if machine.keep_data else None

@@ -3,9 +3,11 @@
 A field is a list, not an object: CPython frees a long chain of lists without recursion, and a list display is the
 cheapest thing to make.
 
-    [parent field | None, key or index, kind, (source, path style), path | None, wildcard path | None, pieces | None]
+    [parent field | None, key or index, kind, (source, path style), path | None, wildcard path | None, live | None]
 
-Paths are made when they are asked for. `pieces` is the growing text of a string.
+Paths are made when they are asked for. `live` is what grows while the value is open: the pieces of a string, which stay
+for its events, or the list or dict itself, which does not (without data the keys of an object, and nothing of a list).
+The machine finds its way back from a closed container by these.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ KIND: Final = 2
 ORIGIN: Final = 3
 PATH: Final = 4
 WILD: Final = 5
-PIECES: Final = 6
+LIVE: Final = 6
 
 
 def path_of(field: Field) -> str:
@@ -79,5 +81,5 @@ def field_at(parts: Parts, kind: Kind, source: str, style: PathStyle, pieces: li
     for part in parts:
         field = [field, part, "array" if isinstance(part, int) else "object", origin, None, None, None]
     field[KIND] = kind
-    field[PIECES] = pieces
+    field[LIVE] = pieces
     return field

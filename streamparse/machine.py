@@ -36,9 +36,9 @@ from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSynta
 from .fields import (
     KEY,
     KIND,
+    LIVE,
     ORIGIN,
     PARENT,
-    PIECES,
     EventType,
     Field,
     Kind,
@@ -142,7 +142,7 @@ class StreamingData:
         one.
         """
         if self._type == "delta" and self._field[KIND] == "string":
-            pieces = self._field[PIECES]
+            pieces = self._field[LIVE]
             return "".join(pieces[: self._value]) if pieces is not None else None
         # A `start` carries the offset of its string, for the schema stage: nothing of the value is there yet.
         return None if self._type == "start" else self._value
@@ -375,14 +375,14 @@ class Machine:
     """
 
     __slots__ = (
-        "atom", "atom_at", "atom_place", "barrier", "buffer", "closers", "comment", "container",
+        "atom", "atom_at", "atom_place", "barrier", "buffer", "closers", "comment", "container", "depth",
         "diagnostic_count", "diagnostics", "doubled", "error", "final", "gap", "guide", "guides", "heeded", "held",
         "held_at", "held_line", "held_line_start", "holder", "hole", "in_object", "incomplete", "index", "keep_data",
         "key", "key_barrier", "key_closers", "key_pieces", "last", "leaf", "lenient", "limits", "line", "line_start",
         "max_depth", "max_document", "max_held", "max_key", "max_number", "max_short", "max_string", "members", "memo",
-        "needed", "node", "number", "objects", "offset", "origin", "others", "overrun", "pending", "pieces", "plain",
-        "plain_numbers", "pos", "rest", "resume", "shown", "solo", "stack", "starts", "state", "stopped", "string",
-        "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "words",
+        "needed", "node", "number", "object_root", "objects", "offset", "origin", "others", "overrun", "pending",
+        "pieces", "plain", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "starts", "state", "stopped",
+        "string", "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "words",
     )  # fmt: skip
 
     def __init__(
@@ -447,7 +447,8 @@ class Machine:
         self.node: Field | None = parent
         self.key: str = key if isinstance(key, str) else ""
         self.index: int = 0 if isinstance(key, str) else key  # of the next item of the current array
-        self.stack: list[tuple[Field | None, Any, bool, int]] = []
+        self.depth: int = 0  # open containers
+        self.object_root: bool = False  # the outermost of them is an object
         self.objects: int = 0  # open objects, the current one included
         self.doubled: list[int] = []  # depths at which a second closing brace is due
         self.leaf: Field = [None, "", "string", self.origin, None, None, None]  # the current or last string
@@ -625,7 +626,7 @@ class Machine:
                             self.grow(grown, more)
                         more = grown = None
                     pos += 1
-                    if not self.stack:
+                    if not self.depth:
                         self.end_string(out)
                         state = END
                         if self.solo:
@@ -655,7 +656,7 @@ class Machine:
                         common = False  # the commonest number, read here; end_atom knows the others
                         if pending < 0 and self.plain_numbers and len(lexeme) <= self.max_short:
                             common = number_kind(lexeme) == 1 if COMPILED else lexeme.isdigit() and lexeme[0] != "0"
-                        if common and char in ",}]" and self.stack:
+                        if common and char in ",}]" and self.depth:
                             value = short_int(lexeme) if COMPILED else int(lexeme)
                             key = self.key if in_object else self.index
                             leaf: Field = [self.node, key, "number", self.origin, None, None, None]
@@ -715,7 +716,7 @@ class Machine:
                         elif (char == "}" and in_object) or (char == "]" and not in_object):
                             pos += 1
                             if pending >= 0:
-                                if len(self.stack) > 1:
+                                if self.depth > 1:
                                     self.gap = ""
                                     state = CLOSER
                                     continue
@@ -843,7 +844,7 @@ class Machine:
                         if pending >= 0:
                             pending = -1
                             self.end_string(out)
-                        if len(self.stack) >= self.max_depth:
+                        if self.depth >= self.max_depth:
                             self.state, self.pending = state, pending
                             state = self.limit("depth", self.max_depth, text, pos)
                             break
@@ -1100,21 +1101,21 @@ class Machine:
         if lexeme is not None:
             out.append(make_event(field, "delta", lexeme, value))
         out.append(make_event(field, "done", None, value))
-        return AFTER if self.stack else END
+        return AFTER if self.depth else END
 
     def push(self, is_object: bool, out: list[StreamingData]) -> None:
         """Open a container."""
-        node = self.node
-        container = self.container
-        in_object = self.in_object
         kind = "object" if is_object else "array"
-        field: Field = [node, self.key if in_object else self.index, kind, self.origin, None, None, None]
+        field: Field = [self.node, self.key if self.in_object else self.index, kind, self.origin, None, None, None]
         if COMPILED:
             untrack(field)
         # Without data an object still remembers its keys while it is open: a key that comes again is told by a `reset`.
         value: Any = {} if is_object else [] if self.keep_data else None
         self.put(self.key, value if self.keep_data else None)
-        self.stack.append((node, container, in_object, self.index))
+        field[LIVE] = value
+        self.depth += 1
+        if self.depth == 1:
+            self.object_root = is_object
         self.node = field
         self.container = value
         self.in_object = is_object
@@ -1138,7 +1139,14 @@ class Machine:
         if self.in_object:
             self.objects -= 1
         value = self.container
-        self.node, self.container, self.in_object, self.index = self.stack.pop()
+        node[LIVE] = None
+        at = node[KEY]
+        self.in_object = type(at) is str
+        if not self.in_object:
+            self.index = at + 1
+        self.node = parent = node[PARENT]
+        self.depth -= 1
+        self.container = parent[LIVE] if self.depth else self.holder
         if self.starts:
             plain = self.plain
             if self.needed and plain:
@@ -1150,12 +1158,12 @@ class Machine:
             if not plain:
                 self.told = 2
                 self.plain = False
-            elif not self.stack and not self.told:
+            elif not self.depth and not self.told:
                 self.told = 1
-        if self.doubled and self.doubled[-1] == len(self.stack):
+        if self.doubled and self.doubled[-1] == self.depth:
             self.doubled.pop()
             return DOUBLED
-        return AFTER if self.stack else END
+        return AFTER if self.depth else END
 
     def key_again(self, text: str, pos: int, out: list[StreamingData]) -> None:
         """The key was there before: what was known of it is void."""
@@ -1366,7 +1374,7 @@ class Machine:
             return out
         state = self.real_state()
         leaf: Field | None = None
-        if (state == DOUBLED and not self.stack) or (state == LINE_COMMENT and self.comment == END):
+        if (state == DOUBLED and not self.depth) or (state == LINE_COMMENT and self.comment == END):
             self.state = state = END
         elif state == TEXT:
             self.end_string(out)
@@ -1377,13 +1385,13 @@ class Machine:
             leaf = self.leaf
             self.put_open()
             out.append(make_event(leaf, "cut", None, "".join(self.pieces) if self.keep_data else None))
-        elif state == VALUE and self.in_object and self.stack:
+        elif state == VALUE and self.in_object and self.depth:
             leaf = [self.node, self.key, "null", self.origin, None, None, None]
             out.append(make_event(leaf, "cut", None, None))
         if (
             not self.closed
             and self.error is None  # type: ignore[redundant-expr]  # what was called since may have set it
-            and (self.stack or leaf is not None or "truncated" not in self.tolerances)
+            and (self.depth or leaf is not None or "truncated" not in self.tolerances)
         ):
             self.cut(leaf, out)
         self.stopped = True
@@ -1396,7 +1404,7 @@ class Machine:
         lexeme = self.atom
         self.atom_at = self.offset - len(lexeme)
         # A number at the very end may go on, unless it is all there is; a literal may not.
-        if lexeme in LITERALS or (not self.stack and NUMBER.fullmatch(lexeme) is not None):
+        if lexeme in LITERALS or (not self.depth and NUMBER.fullmatch(lexeme) is not None):
             self.state = self.end_atom(lexeme, out)
             return None
         if NUMBER_START.fullmatch(lexeme) is None and not any([word.startswith(lexeme) for word in LITERALS]):
@@ -1417,11 +1425,11 @@ class Machine:
             del self.container[self.key]
             self.hole = False
         self.incomplete = self.open_paths
-        node, container = self.node, self.container
-        for parent in reversed(self.stack):
+        node = self.node
+        for _ in range(self.depth):
             assert node is not None
-            out.append(make_event(node, "cut", None, container if self.keep_data else None))
-            node, container = parent[0], parent[1]
+            out.append(make_event(node, "cut", None, node[LIVE] if self.keep_data else None))
+            node = node[PARENT]
         state = self.real_state()
         raw = self.atom + self.buffer if state == BARE or state == GAP else self.buffer
         where = path_of(leaf) if leaf is not None else self.here()
@@ -1452,7 +1460,7 @@ class Machine:
     @property
     def started(self) -> bool:
         """True when the first character of the document was read."""
-        return self.state != VALUE or bool(self.stack)
+        return self.state != VALUE or self.depth > 0
 
     def real_state(self) -> int:
         """The state, looking through BUFFERED and DEAD."""
@@ -1510,11 +1518,11 @@ class Machine:
     def open_paths(self) -> list[str]:
         """The paths that are open now, innermost first, the root last."""
         state = self.real_state()
-        if state == END or (not self.stack and state == VALUE):
+        if state == END or (not self.depth and state == VALUE):
             return []
         paths: list[str] = []
         node = self.node
-        for _ in range(len(self.stack)):
+        for _ in range(self.depth):
             assert node is not None
             paths.append(path_of(node))
             node = node[PARENT]
@@ -1527,6 +1535,16 @@ class Machine:
                 paths.insert(0, path_of(self.next_field()))
         return paths
 
+    def opened(self) -> list[Any]:
+        """The open lists and dicts, outermost first (without data the keys of the objects, None for the arrays)."""
+        containers: list[Any] = []
+        node = self.node
+        for _ in range(self.depth):
+            assert node is not None
+            containers.append(node[LIVE])
+            node = node[PARENT]
+        return containers[::-1]
+
     def next_field(self) -> Field:
         """The place where the next value goes."""
         return [self.node, self.key if self.in_object else self.index, "null", self.origin, None, None, None]
@@ -1534,11 +1552,11 @@ class Machine:
     def here(self) -> str:
         """The path of the innermost field that has begun, or whose key was read."""
         state = self.real_state()
-        if self.node is None and not self.stack:
+        if self.node is None and not self.depth:
             return ""
         if state == STRING or state == QUOTED or state == TRIPLE or state == CLOSER or state == JOIN:
             return path_of(self.leaf)
-        if state == BARE or state == GAP or state == WORDS or (state == VALUE and self.in_object) or not self.stack:
+        if state == BARE or state == GAP or state == WORDS or (state == VALUE and self.in_object) or not self.depth:
             return path_of(self.next_field())
         return path_of(self.node) if self.node is not None else ""
 
@@ -1641,7 +1659,7 @@ class Machine:
         elif self.state == END:
             code = "trailing_text"
         path = None
-        if self.state in (VALUE, FIRST_VALUE) and self.stack and char not in ",:]}":
+        if self.state in (VALUE, FIRST_VALUE) and self.depth and char not in ",:]}":
             path = path_of(self.next_field())
         self.fail(code, self.text, self.pos, expected, path)
 

@@ -9,7 +9,7 @@ cdef extern from "Python.h":
 
 cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
 cdef Py_ssize_t NEXT_KEY, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
-cdef Py_ssize_t KEY, KIND, ORIGIN, PARENT, PIECES
+cdef Py_ssize_t KEY, KIND, LIVE, ORIGIN, PARENT
 cdef Py_ssize_t BLOCK
 cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
@@ -39,12 +39,12 @@ cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 
 
 cdef class Machine:
-    cdef public Py_ssize_t atom_at, barrier, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
+    cdef public Py_ssize_t atom_at, barrier, depth, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
     cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_short, max_string, objects, offset, pending
     cdef public Py_ssize_t pos, resume, state, string, undo, comment, told
-    cdef public bint final, heeded, hole, in_object, plain, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
+    cdef public bint final, heeded, hole, in_object, object_root, plain, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
     cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
-    cdef public list diagnostics, doubled, held, key_pieces, last, leaf, node, pieces, stack, incomplete
+    cdef public list diagnostics, doubled, held, key_pieces, last, leaf, node, pieces, incomplete
     cdef public tuple atom_place, needed, origin
     cdef public dict guide, members, memo, others
     cdef public list guides
@@ -75,9 +75,9 @@ cdef class Machine:
     cpdef put(self, object key, object value)
     @cython.locals(field=list, place=dict)
     cpdef Py_ssize_t scalar(self, str kind, object lexeme, object value, list out)
-    @cython.locals(field=list, in_object=bint, place=dict, entry=tuple)
+    @cython.locals(field=list, place=dict, entry=tuple)
     cpdef push(self, bint is_object, list out)
-    @cython.locals(plain=bint, keys=dict, key=str)
+    @cython.locals(node=list, parent=list, plain=bint, keys=dict, key=str)
     cpdef Py_ssize_t pop(self, list out)
     cpdef key_again(self, str text, Py_ssize_t pos, list out)
     cpdef str raw_text(self, str text, Py_ssize_t pos, Py_ssize_t stop)

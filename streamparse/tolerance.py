@@ -14,6 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from .decode import repair_surrogates
+from .fields import KEY
 from .states import (
     AFTER,
     BARE,
@@ -174,7 +175,7 @@ class Tolerant:
         if odd is not None:
             machine.diagnose(odd[0], machine.text, machine.atom_at - machine.offset)
             return machine.scalar(odd[1], odd[2], odd[3], out)
-        if "unquoted_string" in machine.tolerances and machine.stack:
+        if "unquoted_string" in machine.tolerances and machine.depth:
             machine.atom = lexeme
             return WORDS
         return machine.bad_atom(lexeme)
@@ -248,12 +249,12 @@ class Tolerant:
             machine.atom_at = machine.offset - len(raw)
         if not machine.words:
             # A number at the very end may go on, unless it is all there is; a literal may not.
-            whole = state != BARE or not machine.stack or words in _LITERALS or words in _PYTHON
+            whole = state != BARE or not machine.depth or words in _LITERALS or words in _PYTHON
             if whole and machine.is_atom(words):
                 machine.state = machine.end_atom(words, out)
                 return None
             half = _NUMBER_START.fullmatch(words) is not None or any(one.startswith(words) for one in _ALL_LITERALS)
-            if not machine.stack and not half:
+            if not machine.depth and not half:
                 machine.state = machine.bad_atom(words)
                 return None
             if "unquoted_string" not in machine.tolerances or (half and state == BARE):
@@ -330,7 +331,7 @@ def _as_number(machine: Machine, shown: str, value: float) -> Any:
 def _behind_atom(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
     """In BARE or GAP: the word is over, or it was the first of several."""
     char = text[machine.pos]
-    loose = "unquoted_string" in machine.tolerances and bool(machine.stack)
+    loose = "unquoted_string" in machine.tolerances and machine.depth > 0
     if char == "/" and machine.pos + 1 == len(text) and loose and not final:
         return True  # `4/5`, or a comment
     if char in ".…" and state == GAP and not machine.in_object and "ellipsis" in machine.tolerances:
@@ -538,7 +539,7 @@ def _read_quotes(
                 machine.pos = pos + 3
                 machine.emit("".join(pieces), out)
                 machine.end_string(out)
-                machine.state = AFTER if machine.stack else END
+                machine.state = AFTER if machine.depth else END
                 return False
             if n - pos < 3 and text[pos:] in (closers, closers * 2) and not final:
                 return True
@@ -553,14 +554,14 @@ def _read_quotes(
             machine.state = COLON
             return False
         machine.emit("".join(pieces), out)
-        if machine.lenient and machine.stack:
+        if machine.lenient and machine.depth:
             machine.pending = machine.offset + pos
             machine.string = QUOTED
             machine.undo = machine.diagnostic_count
             machine.state = AFTER
         else:
             machine.end_string(out)
-            machine.state = AFTER if machine.stack else END
+            machine.state = AFTER if machine.depth else END
         return False
     return False
 
@@ -664,7 +665,7 @@ def _mismatch(machine: Machine, char: str, text: str, final: bool, out: list[Str
     if "mismatched_bracket" not in machine.tolerances:
         machine.unexpected()
         return False
-    opened = machine.objects if char == "}" else len(machine.stack) - machine.objects
+    opened = machine.objects if char == "}" else machine.depth - machine.objects
     if opened and _closes_root(machine, char):
         # `{"a": [1, 2}, "b": 3}`: the root goes on, so the bracket was meant for the current container.
         goes_on = _ahead(machine, _ROOT_GOES_ON[char], _ROOT_GOES_ON_START[char], machine.pos + 1, final)
@@ -694,10 +695,11 @@ def _ahead(machine: Machine, whole: re.Pattern[str], start: re.Pattern[str], pos
 def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
     """A bracket was read while a quote is pending: what follows it decides."""
     pos = machine.pos
-    in_object = machine.stack[-1][2]
+    assert machine.node is not None
+    in_object = type(machine.node[KEY]) is str  # where the closed container stands
     ends: bool | None
     # A comma or bracket: the machine has seen to it.
-    item = not in_object and len(machine.stack) > 1 and (char in "{[" or (char in _QUOTES and machine.gap))
+    item = not in_object and machine.depth > 1 and (char in "{[" or (char in _QUOTES and machine.gap))
     if char in ";，；、" or item:
         ends = True
     elif char == '"' and in_object:
@@ -720,11 +722,10 @@ def _bracket(machine: Machine) -> str:
 
 def _closes_root(machine: Machine, char: str) -> bool:
     """Whether a closing bracket of the wrong kind closes everything: the root is the nearest container of its kind."""
-    stack = machine.stack
-    if len(stack) == 1:
+    if machine.depth == 1:
         return True
-    opened = machine.objects if char == "}" else len(stack) - machine.objects
-    return opened == 1 and stack[1][2] == (char == "}")
+    opened = machine.objects if char == "}" else machine.depth - machine.objects
+    return opened == 1 and machine.object_root == (char == "}")
 
 
 def _end_pending(machine: Machine, out: list[StreamingData]) -> None:
@@ -735,7 +736,7 @@ def _end_pending(machine: Machine, out: list[StreamingData]) -> None:
 
 
 def _behind_doubled(machine: Machine, char: str, text: str, final: bool, out: list[StreamingData]) -> bool:
-    machine.state = AFTER if machine.stack else END
+    machine.state = AFTER if machine.depth else END
     if char == "}":
         machine.pos += 1
     return False
@@ -760,7 +761,7 @@ def _before_value(machine: Machine, char: str, text: str, final: bool, out: list
         else:
             machine.state = machine.reject(out)
             return False
-    inside = bool(machine.stack)
+    inside = machine.depth > 0
     if (char == "'" and "single_quotes" in allowed) or (char in _QUOTES and "odd_quotes" in allowed):
         machine.begin_string(machine.offset + pos + 1, out)
         machine.diagnose("single_quotes" if char == "'" else "odd_quotes", text, pos, field=machine.leaf)
@@ -844,7 +845,7 @@ def _before_key(machine: Machine, char: str, text: str, final: bool, out: list[S
         machine.state = machine.reject(out)
     elif char == "{" and machine.state == FIRST_KEY and "doubled_braces" in allowed and not _is_doubled(machine):
         machine.diagnose("doubled_braces", text, pos)
-        machine.doubled.append(len(machine.stack) - 1)
+        machine.doubled.append(machine.depth - 1)
         machine.pos = pos + 1
     elif char == "]" and "mismatched_bracket" in allowed:
         if machine.state == NEXT_KEY:
@@ -856,7 +857,7 @@ def _before_key(machine: Machine, char: str, text: str, final: bool, out: list[S
 
 
 def _is_doubled(machine: Machine) -> bool:
-    return bool(machine.doubled) and machine.doubled[-1] == len(machine.stack) - 1
+    return bool(machine.doubled) and machine.doubled[-1] == machine.depth - 1
 
 
 def _may_begin_key(machine: Machine, char: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..fields import PIECES, Field
+from ..fields import LIVE, Field
 from ..paths import Part, Parts
 from .partial import HIDDEN, present, wrap_roots
 from .shape import ANYTHING, Kind, Property, Shape, Tag, is_array, is_object
@@ -68,8 +68,8 @@ class Node:
 
     def text(self) -> str:
         """The string so far."""
-        if self.field is not None and self.field[PIECES] is not None:
-            return "".join(self.field[PIECES])
+        if self.field is not None and self.field[LIVE] is not None:
+            return "".join(self.field[LIVE])
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dialect import Dialect
 from ..errors import DIAGNOSTIC_CODES, Diagnostic
-from ..fields import KEY, KIND, ORIGIN, PARENT, PIECES, Field
+from ..fields import KEY, KIND, LIVE, ORIGIN, PARENT, Field
 from ..implementation import Machine, make_event
 from ..paths import Parts, format_path
 from ..tolerance import tolerance_for
@@ -346,7 +346,7 @@ class SchemaStage:
             if self._starts:
                 self._emit(make_event(field, "start", None, None))
             if event.value:
-                self._emit(make_event(field, "delta", event.value, len(field[PIECES])))
+                self._emit(make_event(field, "delta", event.value, len(field[LIVE])))
         self._exact = None
         tree.close(node, event.value)
         self._emit(event)
@@ -403,9 +403,9 @@ class SchemaStage:
         leaf = tree.leaf
         if not self._inners:  # what is inside a string comes here as it is
             self._align(machine.next_field())
-        if not machine.stack:
+        if not machine.depth:
             return leaf
-        opened = [*(level[1] for level in machine.stack[1:]), machine.container]
+        opened = machine.opened()
         if machine.hole:
             opened[-1] = {key: value for key, value in opened[-1].items() if key != machine.key}
         for node, raw in zip(tree.chain[self._base :], opened, strict=False):
