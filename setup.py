@@ -54,7 +54,10 @@ CHANGES = {
         b"\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:"
     ),
     # Every index is checked by the code itself, and a text ends with a zero character.
-    b"\ndef plain_end(": b"\n@cython.boundscheck(False)\n@cython.wraparound(False)\ndef plain_end(",
+    b"\n    n = len(text)\n    while pos < n:\n        char = text[pos]\n": (
+        b"\n    n = len(text)\n    kind = PyUnicode_KIND(text)\n    data = PyUnicode_DATA(text)\n"
+        b"    while pos < n:\n        char = PyUnicode_READ(kind, data, pos)\n"
+    ),
     b"\n    def feed(self, text: str)": (
         b"\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, text: str)"
     ),

@@ -66,6 +66,7 @@ from .states import (
     KEY_STRING,
     LINE_COMMENT,
     NEXT_KEY,
+    OTHER_CLOSER,
     QUOTED,
     STATES,
     STRING,
@@ -727,10 +728,17 @@ class Machine:
                             if state is END and not self.solo:
                                 break
                             continue
-                    elif (state is GAP or state is CLOSER) and char in ",}]":
+                    elif state is CLOSER and char in ",}]" and self.diagnostic_count == self.undo:
+                        # The bracket and one of these behind it: the pending quote was the end of its string. (What was
+                        # noted in between is noted anew for the right place: that is up to the tolerance.)
+                        pending = -1
+                        self.end_string(out)
+                        state = self.pop(out)
+                        in_object = self.in_object
+                        continue
+                    elif state is GAP and char in ",}]":
                         self.state, self.pos, self.pending, self.text = state, pos, pending, text
-                        # A bracket and one of these behind it: the pending quote was the end of its string.
-                        state = self.end_atom(self.atom, out) if state is GAP else self.accept(out)
+                        state = self.end_atom(self.atom, out)
                         pos, pending, text = self.pos, self.pending, self.text
                         base, quote, n, calm = self.offset, -1, len(text), False
                         if state is DEAD or (state is END and not self.solo):
@@ -866,7 +874,7 @@ class Machine:
                     pos += 1
                     while pos < n and text[pos] in " \t\n\r":
                         pos += 1
-                    if state is COLON or state is GAP or state is CLOSER:
+                    if state is COLON or state is GAP or state is CLOSER or state is OTHER_CLOSER:
                         self.gap += text[first:pos]
                     continue
                 # RFC 8259 knows no more. The dialect may.
@@ -1554,7 +1562,9 @@ class Machine:
         state = self.real_state()
         if self.node is None and not self.depth:
             return ""
-        if state == STRING or state == QUOTED or state == TRIPLE or state == CLOSER or state == JOIN:
+        if state == STRING or state == QUOTED or state == TRIPLE or state == JOIN:
+            return path_of(self.leaf)
+        if state == CLOSER or state == OTHER_CLOSER:
             return path_of(self.leaf)
         if state == BARE or state == GAP or state == WORDS or (state == VALUE and self.in_object) or not self.depth:
             return path_of(self.next_field())

@@ -2,13 +2,13 @@
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # tolerance.py, which both twins share, and for pickling.
 cimport cython
-from cpython.unicode cimport PyUnicode_READ_CHAR
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
 
 cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
-cdef Py_ssize_t NEXT_KEY, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
+cdef Py_ssize_t NEXT_KEY, OTHER_CLOSER, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
 cdef Py_ssize_t KEY, KIND, LIVE, ORIGIN, PARENT
 cdef Py_ssize_t BLOCK
 cdef dict _SIMPLE_ESCAPES
@@ -26,7 +26,7 @@ cdef class StreamingData:
 
 @cython.locals(event=StreamingData)
 cpdef StreamingData make_event(list field, str event_type, object delta, object value)
-@cython.locals(char=Py_UCS4, n=Py_ssize_t)
+@cython.locals(char=Py_UCS4, n=Py_ssize_t, kind=int, data=cython.p_void)
 cdef Py_ssize_t plain_end(str text, Py_ssize_t pos)
 @cython.locals(char=Py_UCS4, part=Py_ssize_t)
 cdef Py_ssize_t number_kind(str text)

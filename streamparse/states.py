@@ -21,20 +21,21 @@ AFTER: Final = 7
 BARE: Final = 8
 GAP: Final = 9
 CLOSER: Final = 10
-JOIN: Final = 11
-DOUBLED: Final = 12
-END: Final = 13
+OTHER_CLOSER: Final = 11
+JOIN: Final = 12
+DOUBLED: Final = 13
+END: Final = 14
 # From here on only the tolerances of a dialect lead in.
-WORDS: Final = 14
-QUOTED: Final = 15
-KEY_QUOTED: Final = 16
-TRIPLE: Final = 17
-BARE_KEY: Final = 18
-LINE_COMMENT: Final = 19
-BLOCK_COMMENT: Final = 20
-TEXT: Final = 21
-DEAD: Final = 22
-BUFFERED: Final = 23
+WORDS: Final = 15
+QUOTED: Final = 16
+KEY_QUOTED: Final = 17
+TRIPLE: Final = 18
+BARE_KEY: Final = 19
+LINE_COMMENT: Final = 20
+BLOCK_COMMENT: Final = 21
+TEXT: Final = 22
+DEAD: Final = 23
+BUFFERED: Final = 24
 
 
 class State(NamedTuple):
@@ -61,7 +62,8 @@ STATES: Final[dict[int, State]] = {
     COLON: State("COLON", "a key was read", "a colon", (VALUE,)),
     AFTER: State("AFTER", "a value was read", "a comma or the closing bracket", (NEXT_KEY, VALUE, AFTER, END)),
     GAP: State("GAP", "white space behind a bare word", "a comma or the closing bracket"),
-    CLOSER: State("CLOSER", "a bracket was read while a quote is pending", "a comma or a closing bracket"),
+    CLOSER: State("CLOSER", "the closing bracket was read while a quote is pending", "a comma or a closing bracket"),
+    OTHER_CLOSER: State("OTHER_CLOSER", "one of the wrong kind was read there", "a comma or a closing bracket"),
     JOIN: State("JOIN", "a plus sign was read behind a string", "a string"),
     DOUBLED: State("DOUBLED", "the inner one of two closing braces was read", "the second brace"),
     END: State("END", "the document is closed", "the end of the text"),

@@ -32,6 +32,7 @@ from .states import (
     KEY_STRING,
     LINE_COMMENT,
     NEXT_KEY,
+    OTHER_CLOSER,
     QUOTED,
     STATES,
     STRING,
@@ -594,7 +595,7 @@ def _behind_value(machine: Machine, char: str, text: str, final: bool, out: list
         if pending:
             machine.pos = pos + 1
             machine.gap = ""
-            machine.state = CLOSER
+            machine.state = OTHER_CLOSER
         else:
             return _mismatch(machine, char, text, final, out)
     elif char == "+" and pending and machine.string != WORDS and "string_concatenation" in allowed:
@@ -698,9 +699,8 @@ def _behind_closer(machine: Machine, char: str, text: str, final: bool, out: lis
     assert machine.node is not None
     in_object = type(machine.node[KEY]) is str  # where the closed container stands
     ends: bool | None
-    # A comma or bracket: the machine has seen to it.
     item = not in_object and machine.depth > 1 and (char in "{[" or (char in _QUOTES and machine.gap))
-    if char in ";，；、" or item:
+    if char in ",}];，；、" or item:
         ends = True
     elif char == '"' and in_object:
         ends = _ahead(machine, _KEY_AND_COLON, _KEY_AND_COLON_START, pos, final)
@@ -1012,6 +1012,7 @@ _BETWEEN: Final[dict[int, Between]] = {
     COLON: _behind_key,
     AFTER: _behind_value,
     CLOSER: _behind_closer,
+    OTHER_CLOSER: _behind_closer,
     JOIN: _behind_plus,
     DOUBLED: _behind_doubled,
 }
