@@ -1770,9 +1770,11 @@ class Intake:
                         event._delta = chunk
                         event._value = len(pieces)
                         return [event]
-                elif end <= machine.key_barrier and machine.pending < 0:
+                elif end <= machine.key_barrier and (machine.pending < 0 or end - machine.pending <= machine.max_held):
                     machine.offset = end
                     machine.key_pieces.append(chunk)
+                    if machine.pending >= 0:
+                        machine.held.append(chunk)
                     if machine.keep_data:
                         self._log.append(chunk)
                     return []
