@@ -291,8 +291,17 @@ def join_halves(text: str, final: bool) -> tuple[str, str]:
 
 def hex_end(text: str, start: int) -> int:
     """The end of up to four hexadecimal digits from `start`."""
-    match = _HEX.match(text, start, start + 4)
-    return match.end() if match is not None else start
+    if not COMPILED:
+        match = _HEX.match(text, start, start + 4)
+        return match.end() if match is not None else start
+    pos = start
+    n = min(start + 4, len(text))
+    while pos < n:
+        char = text[pos]
+        if not ("0" <= char <= "9" or "a" <= char <= "f" or "A" <= char <= "F"):
+            break
+        pos += 1
+    return pos
 
 
 def number_kind(text: str) -> int:
@@ -533,8 +542,7 @@ class Machine:
         lex = 0  # where the bare word begins in this text
         quote = -1  # the next double quote, as far as known: looked for once, not at every escape
         key: str | int
-        grown: StreamingData | None = None  # the delta of the open string that this text has brought so far
-        more: list[str] | None = None  # what belongs to it besides its first piece
+        parts: list[str] | None
         in_object = self.in_object
         while True:
             # The blocks stand in the order in which a document passes through them, so that most text falls from one
@@ -543,89 +551,89 @@ class Machine:
                 if pos == n:
                     break
                 if state is STRING:
-                    back = -1
-                    if COMPILED:
-                        stop = plain_end(text, pos)
-                        if stop < n and text[stop] == "\\":
-                            back = stop
-                        plain = stop == n or text[stop] == '"' or back >= 0
-                    else:
-                        stop = text.find('"', pos) if calm else 0
-                        if stop < 0:
-                            stop = n
-                        plain = calm
-                    if not plain:
-                        if quote < pos:
-                            quote = text.find('"', pos)
-                            if quote < 0:
-                                quote = n
-                        stop = quote
-                        back = text.find("\\", pos, quote)
-                        if back >= 0:
-                            stop = back
-                    if base + stop >= self.barrier and (base + stop > self.barrier or stop == back):
-                        if more and grown is not None:
-                            self.grow(grown, more)
-                        more = grown = None
+                    parts = None  # what this text adds to the string, where that is more than one piece
+                    used = 1
+                    over_long = False
+                    while True:
+                        back = -1
+                        if COMPILED:
+                            stop = plain_end(text, pos)
+                            if stop < n and text[stop] == "\\":
+                                back = stop
+                            plain = stop == n or text[stop] == '"' or back >= 0
+                        else:
+                            stop = text.find('"', pos) if calm else 0
+                            if stop < 0:
+                                stop = n
+                            plain = calm
+                        if not plain:
+                            if quote < pos:
+                                quote = text.find('"', pos)
+                                if quote < 0:
+                                    quote = n
+                            stop = quote
+                            back = text.find("\\", pos, quote)
+                            if back >= 0:
+                                stop = back
+                        piece = ""
+                        if base + stop >= self.barrier and (base + stop > self.barrier or stop == back):
+                            over_long = True
+                            break
+                        if pos < stop:
+                            piece = text[pos:stop]
+                            if not plain and not piece.isprintable() and _CONTROL.search(piece) is not None:
+                                self.state, self.pending = state, pending
+                                piece = self.raw_text(text, pos, stop)
+                                if self.error is not None:
+                                    used = -1
+                                    break
+                            pos = stop
+                        if back < 0:
+                            break
+                        if parts is None:
+                            parts = []
+                        if piece:
+                            parts.append(piece)
+                            piece = ""
+                        simple = _SIMPLE_ESCAPES.get(text[pos + 1 : pos + 2])
+                        if simple is not None:  # most escapes, which `escape` knows, too
+                            parts.append(simple)
+                            used = 2
+                        else:
+                            self.state, self.pending = state, pending
+                            used = self.escape(text, pos, parts)
+                            if used <= 0:
+                                break
+                        pos += used
+                        if base + pos > self.barrier:
+                            # An escape goes over the bound as a whole, also where the text ends behind it.
+                            over_long = True
+                            break
+                    if parts is not None:
+                        parts.append(piece)
+                        piece = "".join(parts)
+                    if piece:
+                        pieces = self.pieces
+                        if self.keep_data:
+                            pieces.append(piece)
+                        elif not pieces:
+                            pieces.append("")  # the string is not empty
+                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                        event._field = self.leaf
+                        event._type = "delta"
+                        event._delta = piece
+                        event._value = len(pieces)
+                        out.append(event)
+                    if over_long:
                         self.state, self.pending = state, pending
                         state = self.long_string(text, pos, out)
                         break
-                    piece = text[pos:stop]
-                    if piece:
-                        if not plain and not piece.isprintable() and _CONTROL.search(piece) is not None:
-                            self.state, self.pending = state, pending
-                            piece = self.raw_text(text, pos, stop)
-                            if self.error is not None:
-                                if more and grown is not None:
-                                    self.grow(grown, more)
-                                more = grown = None
-                                self.emit(piece, out)
-                                state = DEAD
-                                break
-                        pos = stop
-                        if grown is None:
-                            pieces = self.pieces
-                            if self.keep_data:
-                                pieces.append(piece)
-                            elif not pieces:
-                                pieces.append("")  # the string is not empty
-                            grown = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
-                            grown._field = self.leaf
-                            grown._type = "delta"
-                            grown._delta = piece
-                            grown._value = len(pieces)
-                            out.append(grown)
-                        elif more is None:
-                            more = [piece]
-                        else:
-                            more.append(piece)
+                    if used <= 0:
+                        if used < 0:
+                            state = DEAD
+                        break
                     if pos == n:
                         break
-                    if back >= 0:
-                        if more is None:
-                            more = []
-                        self.state, self.pending = state, pending
-                        used = self.escape(text, pos, more)
-                        if used <= 0:
-                            if used < 0:
-                                state = DEAD
-                            break
-                        pos += used
-                        if grown is None and more:
-                            grown = self.emit(more.pop(), out)
-                        if base + pos > self.barrier:
-                            # An escape goes over the bound as a whole, also where the text ends behind it.
-                            if more and grown is not None:
-                                self.grow(grown, more)
-                            more = grown = None
-                            self.state, self.pending = state, pending
-                            state = self.long_string(text, pos, out)
-                            break
-                        continue
-                    if grown is not None:
-                        if more:
-                            self.grow(grown, more)
-                        more = grown = None
                     pos += 1
                     if not self.depth:
                         self.end_string(out)
@@ -878,10 +886,6 @@ class Machine:
                         self.gap += text[first:pos]
                     continue
                 # RFC 8259 knows no more. The dialect may.
-                if grown is not None:
-                    if more:
-                        self.grow(grown, more)
-                    more = grown = None
                 self.state, self.pos, self.pending, self.text = state, pos, pending, text
                 if self.tolerance is None:
                     self.unexpected()
@@ -904,8 +908,6 @@ class Machine:
             state = self.accept(out)
             pos, pending, text = self.pos, self.pending, self.text
             base, quote, n, calm = self.offset, -1, len(text), False
-        if more and grown is not None:
-            self.grow(grown, more)
         if calm and state < END:  # all was read
             if pending >= base:
                 self.hold(text, base, pending)
@@ -1023,24 +1025,15 @@ class Machine:
             self.emit(self.raw_text(text, pos, stop), out)
         return DEAD if self.error is not None else self.limit("string", self.max_string, text, stop)
 
-    def emit(self, piece: str, out: list[StreamingData]) -> StreamingData | None:
-        """The open string grew by `piece`. Returns the event, if there is any."""
+    def emit(self, piece: str, out: list[StreamingData]) -> None:
+        """The open string grew by `piece`."""
         if not piece:
-            return None
+            return
         if self.keep_data:
             self.pieces.append(piece)
         elif not self.pieces:
             self.pieces.append("")  # the string is not empty
-        event = make_event(self.leaf, "delta", piece, len(self.pieces))
-        out.append(event)
-        return event
-
-    def grow(self, event: StreamingData, more: list[str]) -> None:
-        """Add to the delta of an event that was not handed out yet."""
-        delta = "".join((event._delta or "", *more))
-        event._delta = delta
-        if self.keep_data:
-            self.pieces[-1] = delta
+        out.append(make_event(self.leaf, "delta", piece, len(self.pieces)))
 
     def begin_string(self, at: int, out: list[StreamingData]) -> None:
         """A string value begins at the offset `at`."""

@@ -35,6 +35,7 @@ cdef cython.longlong short_int(str lexeme)
 cdef untrack(list field)
 @cython.locals(char=Py_UCS4)
 cdef bint is_calm(str text)
+@cython.locals(char=Py_UCS4, pos=Py_ssize_t, n=Py_ssize_t)
 cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 
 
@@ -54,7 +55,7 @@ cdef class Machine:
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
         lines=Py_ssize_t, over=bint, over_long=bint, white=bint, common=bint, in_object=bint, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
-        place=dict, members=dict, out=list, pieces=list, more=list, leaf=list, event=StreamingData, grown=StreamingData,
+        place=dict, members=dict, out=list, pieces=list, parts=list, leaf=list, event=StreamingData,
     )
     cpdef list feed(self, str text)
     cpdef list read(self, str text)
@@ -64,9 +65,7 @@ cdef class Machine:
     cpdef go_back(self, Py_ssize_t behind)
     cpdef forget(self, Py_ssize_t count)
     cpdef Py_ssize_t long_string(self, str text, Py_ssize_t pos, list out)
-    @cython.locals(event=StreamingData)
-    cpdef StreamingData emit(self, str piece, list out)
-    cpdef grow(self, StreamingData event, list more)
+    cpdef emit(self, str piece, list out)
     cpdef begin_string(self, Py_ssize_t at, list out)
     @cython.locals(pieces=list, event=StreamingData)
     cpdef end_string(self, list out)
