@@ -47,15 +47,15 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def per_delta(result: Result) -> str:
-    texts = list(result["cells"])
-    names = list(next(iter(result["cells"].values())))
-    exponents = result.get("exponents", {})
+def per_delta(result: Result, what: str = "cells") -> str:
+    texts = list(result[what])
+    names = list(next(iter(result[what].values())))
+    exponents = result.get("exponents", {}) if what == "cells" else {}
     rows = []
     for name in names:
         row = [f"**{name}**" if name.startswith("streamparse") else name]
         for text in texts:
-            micro, ratio, fault = result["cells"][text][name]
+            micro, ratio, fault = result[what][text][name]
             row.append(
                 fault
                 or (
@@ -185,7 +185,11 @@ def markdown(result: Result) -> str:
     )
     parts = [where, per_delta(result), goals(result)]
     if "exponents" in result:
-        parts.append(beside(result))
+        parts += [
+            "Other shapes of text: indented, full of escapes, in other scripts (64 KB each):",
+            per_delta(result, "shapes"),
+            beside(result),
+        ]
     if result["mode"] == "full":
         parts += ["What each gives at each delta, without work of the caller:", gives(result)]
     return "\n\n".join(part for part in parts if part)

@@ -16,11 +16,30 @@ from typing import Any
 
 from . import contenders as who
 from . import report
-from .measure import exponent, final_value, growth, measure, timed
-from .workloads import AROUND, AROUND_SIZES, DEPTHS, RECORD_SIZES, STRING_SIZES, deep, documents, one_string, records
+from .measure import Cell, exponent, final_value, growth, measure, timed
+from .workloads import (
+    AROUND,
+    AROUND_SIZES,
+    DEPTHS,
+    RECORD_SIZES,
+    STRING_SIZES,
+    deep,
+    documents,
+    one_string,
+    records,
+    shapes,
+)
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
+
+
+def figures(table: dict[str, dict[str, Cell]]) -> dict[str, dict[str, tuple[float | None, float | None, str]]]:
+    """text -> contender -> microseconds per delta, ratio to the floor, fault."""
+    return {
+        text: {name: (cell.microseconds, cell.ratio, cell.fault) for name, cell in cells.items()}
+        for text, cells in table.items()
+    }
 
 
 def whole_feed(packages: dict[str, Any], text: str, rounds: int) -> dict[str, float]:
@@ -193,7 +212,7 @@ def main(arguments: list[str]) -> int:
     field = [who.floor(), *ours, who.loads_once(), *peers]
     texts = {name: text for name, text in documents().items() if not chosen.only or name in chosen.only}
     packages = {twin: package for twin in ("compiled", "interpreted") if (package := who.load_twin(twin)) is not None}
-    rounds = chosen.rounds or 5
+    rounds = chosen.rounds or (5 if chosen.quick else 11)
     budget = 0.8 if chosen.quick else 6.0
     positions = 6 if chosen.quick else 16
     print(
@@ -201,10 +220,7 @@ def main(arguments: list[str]) -> int:
         file=sys.stderr,
     )
     table = measure(field, texts, rounds=rounds, budget=budget, positions=positions)
-    result["cells"] = {
-        text: {name: (cell.microseconds, cell.ratio, cell.fault) for name, cell in cells.items()}
-        for text, cells in table.items()
-    }
+    result["cells"] = figures(table)
     result["gives"] = {
         one.name: [
             *one.gives.marks(),
@@ -215,6 +231,9 @@ def main(arguments: list[str]) -> int:
     }
 
     if not chosen.only:
+        yardsticks = [one for one in peers if one.name == report.IJSON]
+        others = [who.floor(), *ours, who.loads_once(), *yardsticks]
+        result["shapes"] = figures(measure(others, shapes(), rounds=rounds, budget=budget, positions=positions))
         if not chosen.quick:
             racers = [*who.twins(("llm",)), who.loads_once(), *peers]
             grown = {"rounds": 2, "budget": 2.0, "positions": 6}

@@ -118,6 +118,40 @@ def documents() -> dict[str, str]:
     }
 
 
+def quoted(size: int) -> str:
+    """Files of source code: line ends, quotes, tabs, backslashes, and `\\u` for what is not ASCII in two of nine lines."""
+    rng = random.Random(SEED)
+    value: list[object] = []
+    used = 2
+    while used < size:
+        lines = [f'\t{words(rng, 1)}("{words(rng, 2)}", r"C:\\{words(rng, 1)}")\n' for _ in range(7)]
+        value.append({"path": words(rng, 1), "code": "".join(("# é → \U0001f600\n", *lines, "# Größe\n"))})
+        used += len(json.dumps(value[-1])) + 2
+    return json.dumps(value)
+
+
+def international(size: int) -> str:
+    """Records of text in other scripts, not escaped."""
+    rng = random.Random(SEED)
+    scripts = ((0x400, 0x44F), (0x4E00, 0x9FA5), (0x61, 0x7A))  # Cyrillic, Chinese, Latin
+    value: list[object] = []
+    used = 2
+    while used < size:
+        text = "".join(chr(rng.randint(*rng.choice(scripts))) for _ in range(40))
+        value.append({"id": len(value), "имя": text, "emoji": "🙂"})
+        used += len(json.dumps(value[-1], ensure_ascii=False)) + 2
+    return json.dumps(value, ensure_ascii=False)
+
+
+def shapes() -> dict[str, str]:
+    """name -> text: what else a text can be like, 64 KB each."""
+    return {
+        "pretty": json.dumps(json.loads(table(48_000)), indent=2),
+        "escaped": quoted(66_000),
+        "international": international(66_000),
+    }
+
+
 def prose(size: int) -> str:
     """Text without any document: it has to be read to its end."""
     rng = random.Random(SEED)
