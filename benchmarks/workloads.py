@@ -119,7 +119,7 @@ def documents() -> dict[str, str]:
 
 
 def quoted(size: int) -> str:
-    """Files of source code: line ends, quotes, tabs, backslashes, and `\\u` for what is not ASCII in two of nine lines."""
+    """Files of source code: line ends, quotes, tabs, backslashes, and `\\u` for what is not ASCII in some lines."""
     rng = random.Random(SEED)
     value: list[object] = []
     used = 2

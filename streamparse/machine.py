@@ -928,7 +928,8 @@ class Machine:
                 if pending >= base:
                     self.hold(text, base, pending)
                 if self.atom_place[0] != self.atom_at:
-                    self.atom_place = (self.atom_at, *self.place(text, self.atom_at - base))
+                    line, column = self.place(text, self.atom_at - base)
+                    self.atom_place = (self.atom_at, line, column)
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
         if pending >= base and state is not DEAD and state is not END and (self.held_at != pending or not self.held):
