@@ -76,20 +76,8 @@ _LONE: Final = re.compile(
 )
 
 
-class _Missing:
-    """The value of no value: `None` is a value."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __reduce__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
+MISSING: Final = object()
+"""The value of no value: `None` is a value."""
 
 
 class Default:
@@ -230,8 +218,9 @@ class StreamParser(Intake):
 
     def _look(self, events: list[StreamingData]) -> list[StreamingData]:
         if self._machine.stopped:
+            over = self._machine.overrun  # asked for now: the machine forgets it where another document begins
             self._follow(self._stopped(events), events)
-            if self._machine.overrun:
+            if over and self._error is None:
                 self._reach_limit()
             self._machine.told = 2
         return self._tell(events)
@@ -279,8 +268,7 @@ class StreamParser(Intake):
         """The text is longer than it may be. Everything up to the bound was read."""
         held = self._undecided()
         machine = self._machine
-        if machine.error is None:
-            machine.limit("document", self.limits.document, held, len(held))
+        machine.limit("document", self.limits.document, held, len(held))
         self._error = machine.error
         self._direct = -1
 

@@ -26,6 +26,7 @@ from streamparse import (
     StreamParser,
     UsageError,
 )
+from streamparse.dialect import LLM, STRICT
 from streamparse.errors import DIAGNOSTIC_CODES, ERROR_CODES
 
 
@@ -282,6 +283,8 @@ def test_what_is_no_dialect(arguments: dict[str, Any], given: str) -> None:
         (Dialect("llm", except_={"unquoted_string"}), '{"a": hello}', None),
         (Dialect("llm", except_={"unquoted_string"}), '{"a": True,}', {"a": True}),
         (Dialect("llm", except_={"missing_comma"}), '{"a":1 "b":2}', None),
+        (Dialect("llm", except_={"unquoted_key"}), "{a:1}", None),
+        (Dialect("llm", except_={"unquoted_string"}), "[abc , 1]", None),
         (Dialect("llm", except_={"unescaped_quote"}), '{"a":"x","b":"y"}', {"a": "x", "b": "y"}),
         (Dialect("llm"), "[1,,2]", [1, 2]),
     ],
@@ -297,6 +300,46 @@ def test_single_tolerances(dialect: Dialect, text: str, want: Any) -> None:
     else:
         assert got.error is None
         assert got.data == show(want)
+
+
+def test_dialects_are_compared_by_what_they_tolerate() -> None:
+    assert Dialect("strict") == STRICT
+    assert Dialect("strict", also={"comment"}) == Dialect("strict", also=["comment"])
+    assert Dialect("json5") != LLM
+    assert LLM != "llm"
+    assert {Dialect("llm"): 1}[LLM] == 1
+
+
+@pytest.mark.parametrize(
+    "dialect", ["strict", Dialect("llm", except_={"unquoted_string"})], ids=["strict", "llm without unquoted_string"]
+)
+def test_a_bare_word_before_a_line_end_keeps_its_place(dialect: Any) -> None:
+    """The line may have ended, in another chunk, before it is certain that the word is none."""
+    text = "[1,\n tru\n, 2]"
+    for chunks in ([text], each(text), *two_way(text)):
+        error = Run(chunks, dialect=dialect).error
+        assert error is not None
+        assert (error.code, error.offset, error.line, error.column) == ("invalid_literal", 8, 2, 5)
+
+
+def test_a_fault_behind_an_escape() -> None:
+    """What came before it in the string is told."""
+    text = '["a\\nb\x01c"]'
+    for chunks in ([text], each(text)):
+        done = Run(chunks, dialect="strict")
+        assert done.error is not None
+        assert (done.error.code, done.error.offset) == ("control_character", 6)
+        assert "".join(event.delta or "" for event in done.events) == "a\nb"
+
+
+def test_the_end_of_the_text_may_be_the_fault() -> None:
+    """The beginning of a delimiter waits, and is text of the document where the rest does not come."""
+    parser = StreamParser(dialect="strict", reasoning=("<think>", "</think>"))
+    parser.feed("<th")
+    assert parser.error is None
+    with pytest.raises(JSONSyntaxError) as caught:
+        parser.close()
+    assert caught.value.offset == 0
 
 
 @pytest.mark.parametrize("text", ["<think>a</think>[1]", "[1]", "<think>a"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import json
 import pickle
 import sys
@@ -17,7 +18,8 @@ from support.splits import chop, cuts, each
 from support.texts import any_texts, dialects, json_texts
 from support.values import at, show
 
-from streamparse import IMPLEMENTATION, StreamingData, StreamParser, UsageError
+from streamparse import IMPLEMENTATION, Parsed, StreamingData, StreamParser, UsageError
+from streamparse.values import same_value
 
 TEXT = '{"tips":[{"text":"hé"},{"text":"b"}],"n":-1.50,"t":true,"z":null,"a b":{}}'
 PLAIN = ("path", "wildcard_path", "delta", "value", "is_complete", "event_type", "kind", "source")
@@ -310,3 +312,129 @@ def test_live_data_and_snapshot() -> None:
     assert parsed.data == {"a": "x", "b": ["y", "zz", "w"]}
     assert at(parsed.data, ("b", 1)) == "zz"
     assert list(parser.open_paths) == []
+
+
+def test_without_data_a_parser_that_moves_goes_on() -> None:
+    """An open object remembers its keys, so that one that comes again is told."""
+    text = '{"a":{"b":1,"c":["x",[2]],"b":"yz"},"a":3}'
+    for cut in range(len(text)):
+        parser = StreamParser(keep_data=False)
+        events = parser.feed(text[:cut])
+        parser = pickle.loads(pickle.dumps(parser)) if cut % 2 else copy.deepcopy(parser)
+        events += parser.feed(text[cut:])
+        events += parser.close().events
+        assert [event.path for event in events if event.event_type == "reset"] == ["a.b", "a"]
+        assert "".join(event.delta or "" for event in events) == "1x2yz3"
+        assert [event.path for event in events if event.is_complete] == [
+            "a.b", "a.c[0]", "a.c[1][0]", "a.c[1]", "a.c", "a.b", "a", "a", "",
+        ]  # fmt: skip
+
+
+def test_a_key_that_came_again_has_no_value_before_its_new_one() -> None:
+    text = '{"b":2,"a":1,"a":'
+    for chunks in ([text], each(text)):
+        parser = StreamParser()
+        for chunk in chunks:
+            parser.feed(chunk)
+        assert parser.snapshot() == {"b": 2}
+        parsed = parser.close()
+        assert parsed.data == {"b": 2}
+        assert parsed.incomplete == ("a", "")
+
+
+def test_open_paths_of_bare_words() -> None:
+    """A literal that is whole is as good as closed; a number may go on."""
+    for text, paths in (
+        ('{"a": [true', ["a", ""]),
+        ('{"a": [tru', ["a[0]", "a", ""]),
+        ('{"a": [1', ["a[0]", "a", ""]),
+        ('{"a": [1 ', ["a", ""]),
+        ('{"a":', ["a", ""]),
+        ('{"a": nul', ["a", ""]),
+        ('{"a": null', [""]),
+    ):
+        parser = StreamParser()
+        parser.feed(text)
+        assert parser.open_paths == paths, text
+
+
+def test_halves_of_surrogates_may_stay() -> None:
+    """With `surrogates="keep"` the value is what `json.loads` gives."""
+    for text in ('["a\ud83db"]', r'["a\ud83db"]'):
+        parser = StreamParser(surrogates="keep")
+        parser.feed(text)
+        assert parser.close().data == json.loads(text) == ["a\ud83db"]
+
+
+def test_halves_of_a_pair_before_the_document() -> None:
+    parser = StreamParser()
+    for chunk in ("See \ud83d", '\ude00: {"a":1} \ud83d', "\ude00", " \ud83d"):
+        parser.feed(chunk)
+    parsed = parser.close()
+    assert parsed.data == {"a": 1}
+    assert parsed.text == 'See 😀: {"a":1} 😀 \ufffd'
+
+
+def test_what_is_left_is_compared_by_value() -> None:
+    def parsed(text: str) -> Parsed:
+        parser = StreamParser()
+        parser.feed(text)
+        return parser.close()
+
+    assert parsed('<think>x</think>{"a":1}') == parsed('<think>x</think>{"a":1}')
+    assert parsed('{"a":1}') != parsed('{"a":1} ')  # the text
+    assert parsed('<think>x</think>{"a":1}') != parsed('<think>y</think>{"a":1}')
+    assert parsed("[1]") != [1]
+    shown = repr(parsed('<think>x</think>{"a":1}'))
+    for part in ("data={'a': 1}", "complete=True", "reasoning='x'", "text='{\"a\":1}'"):
+        assert part in shown
+
+
+def test_several_documents_are_live_data_too() -> None:
+    parser = StreamParser(documents="all")
+    parser.feed('{"a":1} {"b":[2,')
+    assert parser.data == [{"a": 1}, {"b": [2]}]
+    parser.feed("3]}")
+    assert parser.data == [{"a": 1}, {"b": [2, 3]}]
+    parsed = parser.close()
+    assert parsed.data == [{"a": 1}, {"b": [2, 3]}]
+    assert parser.close() is parsed
+
+
+@pytest.mark.parametrize("text", ["42", "```\n42\n```", '"x"', "true"])
+def test_a_lone_scalar_is_one_document_of_several(text: str) -> None:
+    parser = StreamParser(documents="all")
+    parser.feed(text)
+    assert parser.close().data == [json.loads(text.strip("`\n"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "data"),
+    [
+        ('{"a": [1, "x"', None, {"a": [1, "x"]}),
+        (r"{\"a\": 1}", None, {"a": 1}),
+        ("hello", str, "hello"),
+    ],
+)
+def test_a_document_in_reasoning_that_never_ended(text: str, output: Any, data: Any) -> None:
+    """The prompt was said to have opened a block, but the answer has none: it is read as the answer after all."""
+    for chunks in ([text], each(text)):
+        parser = StreamParser(starts_in_reasoning=True, output=output)
+        for chunk in chunks:
+            parser.feed(chunk)
+        parsed = parser.close()
+        assert parsed.data == data
+        assert "no_reasoning" in {remark.code for remark in parsed.diagnostics}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [([1], [1, 2]), ([[1]], [[]]), ({"a": [1]}, {"a": [1, 1]}), ({"a": 1}, {"b": 1}), ([1], [True]), ([1], [1.0])],
+)
+def test_values_that_are_not_the_same(left: Any, right: Any) -> None:
+    assert not same_value(left, right)
+    assert same_value(left, copy.deepcopy(left))
+
+
+def test_the_default_of_reasoning_is_shown_by_its_name() -> None:
+    assert "reasoning: 'str | Pair | Family | Default | None' = DEFAULT" in str(inspect.signature(StreamParser))

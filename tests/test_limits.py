@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 import pytest
-from support.runner import run
-from support.splits import each
+from support.runner import Run, run
+from support.splits import each, two_way
 from support.values import show
 
 from streamparse import LimitExceeded, Limits, StreamParseError, StreamParser
@@ -256,6 +256,59 @@ def test_long_runs_of_one_thing(unit: str) -> None:
         except StreamParseError:
             pass
         assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "offset"),
+    [
+        ("{'a':'12345678'}", "string", 6 + 4),
+        ("{'abcdef':1}", "key", 2 + 4),
+        ("{abcdef:1}", "key", 1 + 4),
+        ('["a\\nbcdefg"]', "string", 2 + 4),
+    ],
+)
+def test_limits_of_strings_and_keys_in_other_forms(text: str, limit: str, offset: int) -> None:
+    """The first character too many is named."""
+    for chunks in ([text], each(text)):
+        error = Run(chunks, limits=Limits(**{limit: 4})).error
+        assert isinstance(error, LimitExceeded)
+        assert (error.limit, error.offset) == (limit, offset)
+
+
+@pytest.mark.parametrize("text", ["[truee, 1]", "[abcdef, 1]"])
+def test_a_long_word_of_strict_is_the_fault_that_it_is(text: str) -> None:
+    """A word that is no number is no number that is too long."""
+    whole = run([text], dialect="strict")
+    assert whole.error is not None
+    assert whole.error.type == "JSONSyntaxError"
+    for chunks in ([text], each(text)):
+        assert run(chunks, dialect="strict", limits=Limits(number=4)) == whole
+
+
+def test_white_space_in_a_bare_text_longer_than_what_may_be_held() -> None:
+    text = "hello" + " " * 20 + "world"
+    for chunks in ([text], each(text)):
+        assert Run(chunks, output=str, limits=Limits(held=8)).data == text
+
+
+@pytest.mark.parametrize("which", ["first", "last", "all"])
+@pytest.mark.parametrize("bound", [8, 12, 15, 16, 20])
+def test_the_bound_behind_a_document_that_is_whole(which: str, bound: int) -> None:
+    """The text goes on past the bound in the same chunk that ends a document, and may begin another one."""
+    text = '{"a":1} {"b":2} {"c":3}'
+    whole = run([text], documents=which, limits=Limits(document=bound))
+    assert whole.error is not None
+    assert (whole.error.code, whole.error.offset) == ("limit_document", bound)
+    for chunks in (each(text), *two_way(text)):
+        assert run(chunks, documents=which, limits=Limits(document=bound)) == whole
+
+
+def test_a_fault_in_the_first_part_of_a_long_text_is_the_last_thing_read() -> None:
+    """A text that may hold many documents is read in parts."""
+    parser = StreamParser(documents="all", limits=Limits(depth=2))
+    parser.feed('[[["a"' + " " * 9000 + "]" * 9000)
+    assert isinstance(parser.error, LimitExceeded)
+    assert (parser.error.limit, parser.error.offset) == ("depth", 2)
 
 
 @pytest.mark.parametrize(

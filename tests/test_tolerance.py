@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import pickle
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from support.runner import run
+from support.runner import Run, run
 from support.splits import each, two_way
 from support.values import show
 
 from streamparse import JsonSchema, JSONSyntaxError, Limits, StreamParser
+from streamparse.values import NumberLexeme
 
 # (text, data). The first block are faults that were fixed: the value is what the catalogue's rule gives by hand.
 ROWS: list[tuple[str, Any]] = [
@@ -111,6 +113,18 @@ ROWS: list[tuple[str, Any]] = [
     (r'Take [{\nabla f}] and {\nabla g}: {"a": 1}', {"a": 1}),
     ('f(x) = {x : x > 0} holds for {"a": 1}', {"a": 1}),
     ("Here is {a : 'x'}", {"a": "x"}),
+    # What no other test reached
+    ('{"a": hello world\nb: 2}', {"a": "hello world", "b": 2}),
+    ('{“a”:“x \\” y”,"b":1}', {"a": "x ” y", "b": 1}),
+    ('{"a":"x" + y","b":1}', {"a": 'x" + y', "b": 1}),
+    ('[{{"a":1]', [{"a": 1}]),
+    ('["a", (b) c","d"]', ['a", (b) c', "d"]),
+    ("[1,}", [1]),
+    ('{"a":1,]', {"a": 1}),
+    ('{"a":"he said "x", (y) and left","b":2}', {"a": 'he said "x", (y) and left', "b": 2}),
+    ('{"k":1, a" x, "b": 1}', {"k": 1, "a": "x", "b": 1}),
+    ("[hello ...]", ["hello ..."]),
+    (r"{\"a\":\"caf\u00e9\"}", {"a": "café"}),
     # Comments, and what only looks like one
     ('{/*c*/"a":1 /* d */, // e\n"b":"http://x.y"}', {"a": 1, "b": "http://x.y"}),
 ]
@@ -181,6 +195,21 @@ def test_an_exponent_beyond_decimal_is_our_own_error(exponent: str) -> None:
     parser.feed(f"[1e{exponent}]")
     assert isinstance(parser.error, JSONSyntaxError)
     assert parser.error.code == "invalid_number"
+
+
+def test_number_forms_in_every_number_mode() -> None:
+    text = "[0x1F, +1, .5, 5., -.5e3]"
+    wanted = [31, 1, Decimal("0.5"), 5, -500]
+    for chunks in ([text], each(text)):
+        parsed = Run(chunks, number="decimal").data
+        assert parsed == wanted
+        assert [type(value) for value in parsed] == [int, int, Decimal, Decimal, Decimal]
+        lexemes = Run(chunks, number="lexeme").data
+        assert {type(value) for value in lexemes} == {NumberLexeme}
+        assert [Decimal(value) for value in lexemes] == wanted
+    # What Decimal cannot hold is as for a float: infinite, or zero.
+    beyond = Run([f"[.5e{'9' * 20}, .5e-{'9' * 20}]"], number="decimal").data
+    assert beyond == [Decimal("Infinity"), 0]
 
 
 @pytest.mark.parametrize("text", ['{"a":"x" +', '{"a":"x" + ', '{"a":1, .', '{"a":1, ..', '{"a":1, /', '{"a":1, `'])
