@@ -72,7 +72,7 @@ _PROSE_KEY: Final = re.compile(
 )
 _PROSE_KEY_START: Final = re.compile(
     r"\{\s*(?:(?:\"(?:[^\"\\]|\\.)*(?:\\|\"\s*)?|'(?:[^'\\]|\\.)*(?:\\|'\s*)?|“[^”]*(?:”\s*)?|`[^`]*(?:`\s*)?"
-    r"|(?:\\[nrt]\s*)*\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?"
+    r"|(?:\\[nrt]\s*)*(?:\\(?:\"[^\"\\]*(?:\\\"?\s*)?)?)?)?"
     r"|[^\W\d]\w*\s*(?:[:：]\s*(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|T|Tr|Tru|F|Fa|Fal|Fals|N|No|Non)?)?)",
     re.DOTALL,
 )
@@ -85,6 +85,8 @@ _SCALAR_START: Final = {
     "boolean": re.compile(r"(?:[Tt]rue|[Ff]alse)\b"),
     "null": re.compile(r"(?:null|None)\b"),
 }
+# What the next character decides: `-5`, `-` and a word; `true`, `truely`.
+_SCALAR_WAITS: Final = re.compile(r"[-+]?\.?|[Tt]rue|[Ff]alse|null|None")
 # Brackets and white space at the start of a document: behind them `\"` says that it is escaped, at 64 of them at most.
 _BRACKETS: Final = re.compile(r"(?:[{\[\s]|\\[nrt]){0,65}")
 _NUMBER: Final = re.compile(r"[-+]?[.\d]+")
@@ -261,6 +263,8 @@ class Locator:
             return True
         if char == "#" or buffer.startswith(("//", "/*")):
             return self._comment(steps, final)
+        if self.kind in _SCALAR_START and not final and _SCALAR_WAITS.fullmatch(buffer):
+            return True
         if self.kind == "string" or (self.kind in _SCALAR_START and _SCALAR_START[self.kind].match(buffer)):
             self._begin(steps)
             return False

@@ -14,6 +14,7 @@ from support.splits import at_random, each, pieces, two_way
 from support.values import show
 
 from streamparse import JsonSchema, StreamParser
+from streamparse.locate import BEGIN, NOTE, Locator
 
 DATA = {"a": 1}
 JSON = '{"a":1}'
@@ -431,6 +432,347 @@ def test_copies_go_on_alike(text: str) -> None:
             got = other.close()
             assert (got.data, got.text) == (want.data, want.text)
             assert [row.code for row in got.diagnostics] == [row.code for row in want.diagnostics]
+
+
+# ---- the locator itself: where a document begins (`▸`; `◂`: the reader is done with it), and what is remarked on
+
+
+def located(marked: str, chunks: list[str], **options: Any) -> tuple[str, list[str]]:
+    """The text with marks where the locator begins a document, and its remarks in their order."""
+    locator = Locator(**options)
+    lengths = [len(part.split("◂")[0]) for part in marked.split("▸")[1:]]
+    found, codes = "", []
+    open_ = ""  # the document that the reader has
+
+    def follow(steps: list[tuple[int, str]]) -> None:
+        nonlocal found, open_
+        for kind, text in steps:
+            if kind == NOTE:
+                codes.append(text)
+            elif kind == BEGIN:
+                found += "▸"
+                open_ = "▸"
+                read(text)
+            else:
+                found += text
+
+    def read(text: str) -> None:
+        nonlocal found, open_
+        number = found.count("▸") - 1
+        left = lengths[number] + 1 - len(open_) if number < len(lengths) and "◂" in marked else len(text) + 1
+        found += text[:left]
+        open_ += text[:left]
+        if len(text) >= left:
+            open_ = ""
+            found += "◂"
+            follow(locator.resume(text[left:]))
+
+    for chunk in chunks:
+        if open_:
+            read(chunk)
+        else:
+            follow(locator.feed(chunk))
+    if not open_:
+        follow(locator.close())
+        assert locator.held == ""
+    return found, codes
+
+
+def begins(marked: str, *codes: str, **options: Any) -> None:
+    """Where the marks are the documents begin, and these are all the remarks, at every split."""
+    text = marked.replace("▸", "").replace("◂", "")
+    for chunks in ([text], each(text), *(two_way(text) if len(text) < 300 else ())):
+        assert located(marked, chunks, **options) == (marked, list(codes)), chunks
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"a": 1}',
+        "{'a': 1}",
+        "{`a`: 1}",
+        "{“a”: 1}",
+        "{,'a': 1}",
+        "{ \u200b'a': 1}",
+        "[/* one */ 1]",
+        "[# one\n 1]",
+        "{}",
+        "[]",
+        "{ }",
+        "[ ]",
+        "[,]",
+        '{{"a": 1}}',
+        '{ {"a": 1}}',
+        "{{a: 1}}",
+        "{a: 1}",
+        "{a = 1}",
+        "{a：1}",
+        "{a b: 1}",
+        '{a": 1}',
+        '{a" : 1}',
+        "[a, b]",
+        "[a，b]",
+        "[a、b]",
+        "[a b, c]",
+        "[1; 2]",
+        "[ -1.5 ; 2]",
+        "[1\n,2]",
+        "[1\n，2]",
+        "[1\n2]",
+        "[1\n-2]",
+        '[a\n"b"]',
+        "[a\n{}]",
+        "[a\n[]]",
+        "[[1]]",
+        "[{a: 1}]",
+        '[{\\"a\\": 1}]',
+        '{\\"a\\": 1}',
+        '{\\n \\"a\\": 1}',
+    ],
+)
+def test_a_document_at_the_start_with_text_behind_it(document: str) -> None:
+    """There it needs no more than its own first characters: it was not left to prose, which comes second."""
+    begins(f"▸{document}◂ is it.", "trailing_text")
+    begins(f" \n▸{document}◂")
+    begins(f"<json>▸{document}◂</json>", "wrapper")
+    begins(f"```\n▸{document}◂\n```", "fence")
+    begins(f"```▸{document}◂```", "fence")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[X] marks it",
+        "[x] is it",
+        "{x} is it",
+        "{x, y} is it",
+        "{x，y} is it",
+        "{x、y} is it",
+        "{x\n, y} is it",
+        "{x\ny} is it",
+        "{1; 2} is it",
+        "[a; b] is it",
+        "[x: y] is it",
+        "[x = y] is it",
+        '[a": 1] is it',
+        '{a" b} is it',
+        '{a"} is it',
+        "[a\n] is it",
+        "[a\n! b] is it",
+        "[a! b, c] is it",
+        "[a? b, c] is it",
+        "[<b>, c] is it",
+        "[a> b, c] is it",
+        "{x [a]} is it",
+        "{{{{x}}}} is it",
+        "{\\frac}",
+        "[\\alpha]",
+        "[a] < b",
+        "[a] <",
+        "[a]<",
+        "[a]<b>",
+        "[a]</b>",
+        "[a]`",
+        "[a] ~",
+        "<b>[a]<i>",
+        "`[a]`",
+    ],
+)
+def test_what_looks_like_a_document_at_the_start_and_is_none(text: str) -> None:
+    assert not any("▸" in located(text, chunks)[0] for chunks in ([text], each(text), *two_way(text)))
+
+
+@pytest.mark.parametrize("document", ["[red]", "{red}", "[ red ]", "[true]", "[-1]", "[a\n]"])
+def test_one_word_in_brackets_is_a_document_where_it_stands_alone(document: str) -> None:
+    begins(f"▸{document}◂")
+    begins(f" ▸{document}◂ \n")
+    begins(f"▸{document}◂<|im_end|>", "trailing_text")
+    begins(f"▸{document}◂ <|im_end|>", "trailing_text")
+    begins(f"<json>▸{document}◂</json>", "wrapper")
+    begins(f"<json> ▸{document}◂ </json>", "wrapper")
+    begins(f"~~~\n▸{document}◂\n~~~", "fence")
+    begins(f"```▸{document}◂```", "fence")
+
+
+@pytest.mark.parametrize("text", ["{", "[", "{ ", "{a", "[a b", "[1", "[true", '{a"', "[a\n", "{{", "[[", '{"', "[1;"])
+def test_a_document_that_is_cut_in_its_first_word(text: str) -> None:
+    begins(f"▸{text}")
+    begins(f"```json\n▸{text}", "fence")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"a": 1}',
+        "{'a': 1}",
+        "{ “a” : 1}",
+        "{`a` = 1}",
+        "{a: 1}",
+        "{a:1}",
+        "{a : true}",
+        "{a: b}",
+        '{\\"a\\": 1}',
+        '{\\n\\"a\\": 1}',
+        '["a"]',
+        "[[1]]",
+        "[ {a: 1}]",
+        '[{\\"a\\": 1}]',
+    ],
+)
+def test_a_document_in_prose(document: str) -> None:
+    begins(f"It's ▸{document}◂", "leading_text")
+    begins(f"It's [1] or {{x}}: ▸{document}◂ (or not)", "leading_text", "trailing_text")
+    begins(f"▸{document}◂\nand\n▸{document}◂\n", "trailing_text", "extra_document")
+
+
+@pytest.mark.parametrize(
+    "prose",
+    ["{x : x > 0}", "{}", "[]", "[1, 2]", "[a, b]", "{a, b}", "[", "{", "{ ", "[ ", '{"a', '{"a"', "{a", "`", "~~"],
+)
+def test_brackets_of_prose(prose: str) -> None:
+    begins(f"It's {prose}")
+    begins(f"It's {prose} then ▸{JSON}◂", "leading_text")
+
+
+def test_an_empty_document_in_prose_is_told() -> None:
+    for text, kind, empty in (
+        ("x {} or []", None, "{}"),
+        ("x [ ] or {}", None, "[ ]"),
+        ("x {} or []", "array", "[]"),
+        ("x [] or { }", "object", "{ }"),
+        ("x []", "object", ""),
+        ("x {y}", None, ""),
+    ):
+        for chunks in ([text], each(text)):
+            locator = Locator(kind=kind)
+            for chunk in chunks:
+                locator.feed(chunk)
+            locator.close()
+            assert locator.empty == empty
+
+
+@pytest.mark.parametrize(
+    ("marked", "codes"),
+    [
+        (f"<json>▸{JSON}◂</json>", ["wrapper"]),
+        (f"<json> ▸{JSON}◂ </json > \n", ["wrapper"]),
+        (f"<|im_start|>assistant\n▸{JSON}◂", ["wrapper"]),
+        (f"<|im_start|>assistant<json>▸{JSON}◂</json>", ["wrapper"]),
+        (f"<|im_start|>\n▸{JSON}◂", ["wrapper"]),
+        (f"<|im_start|>▸{JSON}◂<|im_end|>", ["wrapper", "trailing_text"]),
+        (f"<|im_start|>user\n▸{JSON}◂", ["leading_text"]),
+        (f"<p>assistant ▸{JSON}◂", ["leading_text"]),
+        (f"result = ▸{JSON}◂;", ["wrapper"]),
+        (f"callback(▸{JSON}◂);", ["wrapper"]),
+        (f"json\n▸{JSON}◂", ["wrapper"]),
+        (f"x = y = ▸{JSON}◂", ["leading_text"]),
+        (f"Output:\n```json\n▸{JSON}◂\n```", ["wrapper", "fence"]),
+        (f"```js\nconst x = ▸{JSON}◂;\n```", ["fence", "wrapper"]),
+        (f"```python\nx = ▸{JSON}◂\n```", ["fence", "leading_text"]),
+        (f"``` python \nx = ▸{JSON}◂\n```", ["fence", "leading_text"]),
+        (f"~~~ python 3\nx = ▸{JSON}◂\n~~~", ["fence", "leading_text"]),
+        (f"```json python\nx = ▸{JSON}◂\n```", ["fence", "wrapper"]),
+        (f"```python\nx = 1\n```\n```json\n▸{JSON}◂\n```", ["fence", "leading_text"]),
+        (f"// the answer\n▸{JSON}◂", ["comment"]),
+        (f"# the answer\n▸{JSON}◂", ["comment"]),
+        (f"/* the\nanswer */▸{JSON}◂", ["comment"]),
+        (f"/ ▸{JSON}◂", ["leading_text"]),
+        (f"\ufeff▸{JSON}◂", ["bom"]),
+        (f" \u200b \u00a0▸{JSON}◂\u2060\n", ["bom"]),
+        (f"▸{JSON}◂\u2060", ["bom"]),
+        (f"▸{JSON}◂ \n\t", []),
+        (f"▸{JSON}◂;", ["trailing_text"]),
+        (f"▸{JSON}◂)", ["trailing_text"]),
+        (f"▸{JSON}◂,", ["trailing_text"]),
+        (f"▸{JSON}◂</json>", ["trailing_text"]),
+        (f"▸{JSON}◂```", ["trailing_text"]),
+        (f"▸{JSON}◂~", ["trailing_text"]),
+        (f"▸{JSON}◂<", ["trailing_text"]),
+        (f"▸{JSON}◂}}", ["extra_bracket"]),
+        (f"▸{JSON}◂ ]}}", ["extra_bracket"]),
+        (f"▸{JSON}◂}}.", ["extra_bracket", "trailing_text"]),
+        (f"▸{JSON}◂▸{JSON}◂", ["extra_document"]),
+        (f"▸{JSON}◂, ▸[red, green]◂", ["trailing_text", "extra_document"]),
+        (f"▸{JSON}◂\n▸[red]◂", ["extra_document"]),
+        (f"▸{JSON}◂\n[red] is it", ["trailing_text"]),
+        (f"Text ▸{JSON}◂ text ▸{JSON}◂ text", ["leading_text", "trailing_text", "extra_document"]),
+        (f"```\n▸{JSON}◂\n```\n\n```", ["fence", "trailing_text"]),
+        (f"````\n▸{JSON}◂\n````", ["fence"]),
+        (f"```\nx\n```\n▸{JSON}◂\n```", ["fence", "leading_text", "trailing_text"]),
+        (f"~~~\nx\n```\n▸{JSON}◂\n```", ["fence", "leading_text"]),
+        (f"It's `x` and ``y`` and ▸{JSON}◂", ["leading_text"]),
+        (f'"a" ▸{JSON}◂', ["leading_text"]),
+        (f'"a ▸{JSON}◂', ["leading_text"]),
+    ],
+)
+def test_remarks(marked: str, codes: list[str]) -> None:
+    begins(marked, *codes)
+
+
+@pytest.mark.parametrize("text", [f"<a> {JSON} </b", f"x {JSON} ```", f'"{JSON}"', "// x\n", "<json>", "`", "/* x"])
+def test_nothing_is_lost(text: str) -> None:
+    """Whatever is a document, and however the text comes."""
+    for chunks in ([text], each(text), *two_way(text)):
+        assert located(text + "▸", chunks)[0].replace("▸", "") == text
+
+
+def test_a_document_that_was_refused() -> None:
+    """It is text, and a document may stand behind its first character."""
+    for text in ('{"a": {"b": 1}} x', '{"a": 1} {"b": 1}'):
+        locator = Locator()
+        ((kind, found),) = locator.feed(text)
+        assert (kind, found, locator.count) == (BEGIN, text, 1)
+        steps = locator.refuse(text)
+        assert steps == [(0, "{"), (0, '"a": ' if "x" in text else '"a": 1} '), (NOTE, "leading_text"), steps[-1]]
+        assert steps[-1] == (BEGIN, '{"b": 1}} x' if "x" in text else '{"b": 1}')
+        assert locator.count == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "marked", "codes"),
+    [
+        ("string", "▸hello", []),
+        ("string", "▸<b>", []),
+        ("number", "▸-1.5", []),
+        ("number", "▸.5", []),
+        ("number", "about 5", []),
+        ("boolean", "▸True", []),
+        ("number", "▸-5 degrees", []),
+        ("number", "- five", []),
+        ("boolean", "▸true◂", []),
+        ("boolean", "▸false◂ it is", ["trailing_text"]),
+        ("boolean", "truely", []),
+        ("null", "▸None◂.", ["trailing_text"]),
+        ("null", "nullify", []),
+        ("null", "▸null", []),
+        ("null", "▸None", []),
+        ("object", f"See ['x'] and ▸{JSON}◂", ["leading_text"]),
+        ("array", f'See {JSON} and ▸["x"]◂', ["leading_text"]),
+        ("array", "See ▸[1, 2]◂", ["leading_text"]),
+        ("array", "See ▸[-1]◂", ["leading_text"]),
+        ("object", f"▸[1, 2]◂\n▸{JSON}◂", ["extra_document"]),
+        ("object", f"▸{JSON}◂\n[1]", ["trailing_text"]),
+        ("array", f"▸[1]◂\n{JSON}", ["trailing_text"]),
+        ("array", f"▸[1]◂\n{JSON} ▸[1]◂", ["trailing_text", "extra_document"]),
+    ],
+)
+def test_kind_of_the_root(kind: str, marked: str, codes: list[str]) -> None:
+    begins(marked, *codes, kind=kind)
+
+
+@pytest.mark.parametrize("size", range(507, 516))
+def test_what_is_held_is_bounded_and_the_bound_is_the_same_for_every_split(size: int) -> None:
+    """At most 512 characters wait for the one that decides; with that one the text may have 513."""
+    begins_within = "▸" if size + 1 <= 512 else ""
+    for text in (f"[{'x' * size}, b]", f"{{{'x' * size}: b}}"):
+        got = located(text + "▸", [text])
+        assert got == located(text + "▸", each(text))
+        assert got[0].startswith("▸") == bool(begins_within)
+    for marked, code in (
+        (f"//{'x' * (size - 2)}\n▸{JSON}◂", "comment"),
+        (f"/*{'x' * (size - 3)}*/▸{JSON}◂", "comment"),
+    ):
+        begins(marked, code if size <= 512 else "leading_text")
 
 
 # ---- comments

@@ -703,6 +703,114 @@ def test_pieces_are_the_text_and_the_same_for_every_split(seed: int) -> None:
         assert split(text, chunks, **options) == whole, (text, chunks)
 
 
+HEAD = "<|channel|>analysis<|message|>"
+FINAL = "<|channel|>final<|message|>"
+PREAMBLE = "<|channel|>commentary<|message|>"
+TO = "<|channel|>commentary␣to=functions.f<|message|>"
+KINDS = {"skip": 0, "answer": 2, "thought": 3, "aside": 5, "call": 6, "arguments": 7, "end": 8}
+
+
+@pytest.mark.parametrize(
+    ("family", "inside", "wanted_pieces", "found", "blocks"),
+    [
+        ("auto", False, "skip:<think> thought:a skip:</think> answer:b", "closed", 1),
+        ("auto", False, "skip:␣<think>␣ thought:a␣a skip:␣</think>␣ answer:b␣", "closed", 1),
+        ("auto", False, "skip:<think>␣<think>␣ thought:a", "unclosed", 1),
+        ("auto", False, "skip:<think><think><think> thought:a skip:␣", "unclosed", 1),
+        ("auto", False, "skip:<think> thought:a skip:</think><think> thought:b skip:</think> answer:c", "closed", 2),
+        ("auto", False, "skip:<think></think></think> answer:c", "closed", 1),
+        ("auto", False, "skip:␣</think>␣ answer:a", "missing", 0),
+        ("auto", False, "answer:␣a<think>b</think>", "", 0),
+        ("auto", False, "answer:␣", "", 0),
+        ("auto", False, "answer:<answer>a</answer>", "", 0),
+        ("hunyuan", False, "skip:<answer> answer:a skip:</answer>", "", 0),
+        ("hunyuan", False, "skip:<answer> answer:a</answer>b", "", 0),
+        ("qwen", False, "skip:<think> thought:a answer:<tool_call>b", "closed", 1),
+        ("qwen", False, "skip:<think> thought:a skip:␣ answer:<tool_call>b", "closed", 1),
+        ("auto", True, "thought:a skip:</think> answer:b", "closed", 1),
+        ("auto", True, "skip:␣ thought:a skip:␣", "unclosed", 1),
+        ("auto", True, "skip:␣</think>␣ answer:b", "closed", 1),
+        ("auto", True, "skip:<think> thought:a skip:</think> answer:b", "closed", 1),
+        ("auto", True, "skip:<think></think><think> thought:a skip:</think> answer:b", "closed", 2),
+        ("auto", True, 'answer:{"a":1}</think>', "missing", 0),
+        ("auto", True, "answer:[1]", "missing", 0),
+        ("auto", True, "answer:␣[1]␣", "missing", 0),
+        ("auto", True, "thought:[1]x", "unclosed", 1),
+        ("auto", True, "thought:a answer:<tool_call>b", "closed", 1),
+        ("cohere", True, "skip:<|START_RESPONSE|> answer:a skip:<|END_RESPONSE|>", "missing", 0),
+        ("cohere", True, "skip:␣<|START_TEXT|> answer:a", "missing", 0),
+        ("cohere", True, "thought:a skip:<|START_RESPONSE|> answer:b skip:<|END_RESPONSE|>", "closed", 1),
+        ("cohere", False, "skip:<|START_RESPONSE|> answer:a<|END_RESPONSE|>b skip:<|END_RESPONSE|>␣<|x|>␣", "", 0),
+        ("cohere", False, "skip:<|START_RESPONSE|> answer:a skip:<|END_RESPONSE|><|y|><|END_OF_T", "", 0),
+        ("cohere", False, "skip:<|START_RESPONSE|> answer:a<|END_RESPONSE|><|y|>b", "", 0),
+        ("cohere", False, "skip:<|START_THINKING|> thought:a skip:<|START_TEXT|> answer:b", "closed", 1),
+        ("inkling", True, "thought:a skip:<|content_text|> answer:b skip:<|end_message|>", "closed", 1),
+        ("inkling", False, "skip:<|content_text|> answer:b<|content_thinking|>", "", 0),
+        ("gpt-oss", False, f"skip:{HEAD} thought:a skip:<|end|>", "closed", 1),
+        ("gpt-oss", False, f"skip:{HEAD} thought:a skip:<|end|>␣<|start|>assis", "closed", 1),
+        ("gpt-oss", False, f"skip:{HEAD} thought:a skip:<|end|>␣ answer:<", "closed", 1),
+        ("gpt-oss", False, f"skip:{HEAD} thought:a skip:{FINAL} answer:b skip:<|return|>", "closed", 1),
+        ("gpt-oss", False, f"skip:{PREAMBLE} aside:a skip:{FINAL} answer:b", "", 0),
+        ("gpt-oss", False, f"skip:{PREAMBLE} aside:a skip:<|end|>{PREAMBLE} aside:b skip:<|end|>", "", 0),
+        ("gpt-oss", False, f"skip:{PREAMBLE} aside:a<|end|>b skip:<|end|>{FINAL} answer:c", "", 0),
+        ("gpt-oss", False, f"call:{TO} arguments:{{}} end:<|call|>", "", 0),
+        ("gpt-oss", False, f"call:{TO} end:<|call|> skip:{FINAL} answer:a", "", 0),
+        ("gpt-oss", False, f"call:{TO} arguments:{{}}{HEAD}x", "", 0),
+        ("gpt-oss", False, f"skip:{HEAD} thought:a call:{TO} arguments:{{}} end:<|call|>", "closed", 1),
+        ("gpt-oss", True, f"call:{TO} arguments:{{}} end:<|call|>", "missing", 0),
+        ("gpt-oss", True, f"thought:a skip:{FINAL} answer:b", "closed", 1),
+        (None, False, "answer:<think>a", "", 0),
+    ],
+)
+def test_pieces(family: str | None, inside: bool, wanted_pieces: str, found: str, blocks: int) -> None:
+    """A closer, an opener and the white space round them (`␣`) are no text of either side."""
+    rows = [part.split(":", 1) for part in wanted_pieces.split()]
+    wanted = [(KINDS[kind], text.replace("␣", " ")) for kind, text in rows]
+    text = "".join(piece for _, piece in wanted)
+    for chunks in ([text], each(text), *two_way(text)):
+        splitter = Splitter(as_family(family), starts_inside=inside)
+        assert (splitter.found, splitter.blocks, splitter.guessed) == ("", 0, inside)
+        told = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
+        merged: list[tuple[int, str]] = []
+        for kind, piece in told:
+            if merged and (merged[-1][0] == kind or (merged[-1][0], kind) in ((3, 1), (5, 4))):
+                merged[-1] = (merged[-1][0], merged[-1][1] + piece)
+            else:
+                merged.append((kind, piece))
+        assert merged == wanted, chunks
+        assert (splitter.found, splitter.blocks, splitter.held) == (found, blocks, "")
+        assert splitter.guessed is (inside and found == "unclosed" and "skip:<" not in wanted_pieces)
+
+
+def test_copies_of_a_splitter_go_on_alike() -> None:
+    text = f" <think> <think>a</think>{HEAD}b<|end|>{PREAMBLE}c<|end|>{TO}{{}}<|call|>{FINAL}d<|return|><|x|> ".replace(
+        "␣", " "
+    )
+    whole = split(text, [text])
+    for cut in range(len(text)):
+        for fresh in (lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy):
+            splitter = Splitter(as_family("auto"))
+            told = splitter.feed(text[:cut])
+            state = {name: getattr(splitter, name) for name in Splitter.__slots__}
+            other = fresh(splitter)
+            assert {name: getattr(other, name) for name in Splitter.__slots__} == state
+            told += other.feed(text[cut:]) + other.close()
+            assert "".join(piece for _, piece in told) == text
+            kinds = {1: 3, 4: 5}
+            assert [(kinds.get(kind, kind), piece) for kind, piece in told if kind != 0][-1] == whole[-2]
+
+
+def test_wrong_delimiters_say_what_would_be_right() -> None:
+    for wrong, expected, hint in (
+        ([], '"auto" or ("<think>", "</think>")', "None looks for no reasoning."),
+        (("re:x*", "y"), "some text", None),
+        (("re:(", "y"), None, "Without re: in front it is taken as it is written."),
+    ):
+        with pytest.raises(UsageError) as caught:
+            as_family(wrong)
+        assert (caught.value.expected, caught.value.hint) == (expected, hint)
+
+
 @pytest.mark.parametrize("spaces", [0, 1, 7, 8, 9, 10, 19, 27, 28])
 def test_held_white_space_is_bounded_and_the_same_for_every_split(spaces: int) -> None:
     """What is not too long to be held is dropped; what is, is kept (in part behind a thought)."""
