@@ -474,7 +474,7 @@ class Locator:
             return None if not final and _PROSE_KEY_START.fullmatch(buffer) is not None else False
         match = (_NUMBER_ARRAY if self.kind == "array" else _PROSE_ARRAY).match(buffer)
         if match is not None:
-            return True if match[0][-1] not in "{[" else self._goes_on(buffer, final)
+            return self._goes_on(buffer, final)
         return None if not final and _ARRAY_START.fullmatch(buffer) is not None else False
 
     def _behind(self, steps: list[Step], final: bool) -> bool:

@@ -502,6 +502,7 @@ def begins(marked: str, *codes: str, **options: Any) -> None:
         "[ ]",
         "[,]",
         '{{"a": 1}}',
+        '{{{"a": 1}}}',
         '{ {"a": 1}}',
         "{{a: 1}}",
         "{a: 1}",
@@ -514,6 +515,7 @@ def begins(marked: str, *codes: str, **options: Any) -> None:
         "[a，b]",
         "[a、b]",
         "[a b, c]",
+        "[X, Y]",
         "[1; 2]",
         "[ -1.5 ; 2]",
         "[1\n,2]",
@@ -575,6 +577,7 @@ def test_a_document_at_the_start_with_text_behind_it(document: str) -> None:
         "[a]`",
         "[a] ~",
         "<b>[a]<i>",
+        "<b~~~\nx\n~~~ [b, c] is it",
         "`[a]`",
     ],
 )
@@ -627,11 +630,44 @@ def test_a_document_in_prose(document: str) -> None:
 
 @pytest.mark.parametrize(
     "prose",
-    ["{x : x > 0}", "{}", "[]", "[1, 2]", "[a, b]", "{a, b}", "[", "{", "{ ", "[ ", '{"a', '{"a"', "{a", "`", "~~"],
+    [
+        "{x : x > 0}",
+        "{}",
+        "[]",
+        "[1, 2]",
+        "[a, b]",
+        "{a, b}",
+        "[",
+        "{",
+        "{ ",
+        "[ ",
+        '{"a',
+        '{"a"',
+        "{a",
+        "`",
+        "~~",
+        "[[\\alpha]]",
+        "[{\\x}]",
+    ],
 )
 def test_brackets_of_prose(prose: str) -> None:
     begins(f"It's {prose}")
     begins(f"It's {prose} then ▸{JSON}◂", "leading_text")
+
+
+@pytest.mark.parametrize(
+    ("marked", "codes"),
+    [
+        ("It's ▸[[", ["leading_text"]),
+        ("It's ▸[{", ["leading_text"]),
+        ("It's ▸[\"", ["leading_text"]),
+        ('<a ▸[["\\n"]]', ["leading_text"]),
+        (f"<a~~~\n \ufeff▸{JSON}", ["fence", "bom", "leading_text"]),
+        ('{{{▸{"a": 1}◂}}}', ["leading_text", "extra_bracket"]),
+    ],
+)
+def test_a_document_at_the_end_of_prose(marked: str, codes: list[str]) -> None:
+    begins(marked, *codes)
 
 
 def test_an_empty_document_in_prose_is_told() -> None:
@@ -709,7 +745,9 @@ def test_remarks(marked: str, codes: list[str]) -> None:
     begins(marked, *codes)
 
 
-@pytest.mark.parametrize("text", [f"<a> {JSON} </b", f"x {JSON} ```", f'"{JSON}"', "// x\n", "<json>", "`", "/* x"])
+@pytest.mark.parametrize(
+    "text", [f"<a> {JSON} </b", f"x {JSON} ```", f'"{JSON}"', '"x', "// x\n", "<json>", "`", "/* x"]
+)
 def test_nothing_is_lost(text: str) -> None:
     """Whatever is a document, and however the text comes."""
     for chunks in ([text], each(text), *two_way(text)):
@@ -773,6 +811,22 @@ def test_what_is_held_is_bounded_and_the_bound_is_the_same_for_every_split(size:
         (f"/*{'x' * (size - 3)}*/▸{JSON}◂", "comment"),
     ):
         begins(marked, code if size <= 512 else "leading_text")
+
+
+def test_a_head_that_is_too_long_begins_a_document_where_it_may_be_json() -> None:
+    for head in ("[" + " " * 600 + "1", "{" + "\n" * 600 + '"a": 1', "[" + "1" * 600, "[[" + " " * 600 + "1"):
+        closers = head.replace(" ", "")[:2].replace("[", "]").replace("{", "}").rstrip('1\n"')
+        begins(f"▸{head}{closers}◂")
+        assert located(f"{head} text", [f"{head} text"])[0][0] == "▸"
+    for text in (f"[{'x' * 600}]", f"{{{'1' * 600}}}", f"[-{'x' * 600}]", "{" + "x" * 600):
+        begins(text)
+    begins("json▸[1]", "wrapper", held=4)
+    begins("json▸[1]", "leading_text", held=3, kind="array")
+
+
+def test_a_document_in_a_string_that_is_too_long() -> None:
+    """The string was passed on: what follows is behind text."""
+    begins(f'"{"x" * 512} ▸{JSON}◂', "leading_text")
 
 
 # ---- comments
