@@ -8,13 +8,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.model import CutModel, predict
 from support.runner import Row, Run, run
 from support.splits import chop, cuts
 from support.texts import containers, dialects, json_texts, spelled, styles, values
 from support.values import loads, show
+
+from streamparse import machine
 
 
 def test_the_model_on_one_document_by_hand() -> None:
@@ -183,3 +185,39 @@ def test_halves_of_surrogate_pairs(text: str, want: Any, dialect: str) -> None:
     assert got.codes == ({"lone_surrogate"} if "\ufffd" in str(want) else set())
     kept = Run([text], dialect=dialect, surrogates="keep")
     assert show(kept.data) == show(json.loads(text))
+
+
+# What only the compiled twin calls, by itself
+
+
+@given(
+    text=st.text(st.sampled_from('ab"\\\x00\x1f\x20\x7f\x85é\ud7ff\ud800\udfff\ue000😀'), max_size=8),
+    at=st.integers(0, 8),
+)
+def test_what_only_the_compiled_twin_asks_of_text(text: str, at: int) -> None:
+    """The interpreted twin leaves it to regular expressions, which say here what is right."""
+    at = min(at, len(text))
+    match = re.compile('[^"\\\\\x00-\x1f\ud800-\udfff]*').match(text, at)
+    assert match is not None
+    assert machine.plain_end(text, at) == match.end()
+    assert machine.is_calm(text) == (re.search("[\\\\\x00-\x1f\ud800-\udfff]", text) is None)
+
+
+@given(text=st.text("0123-+.eE", min_size=1, max_size=7) | st.floats(allow_nan=False, allow_infinity=False).map(repr))
+@example("-0")
+@example("00")
+@example("1.5e+3")
+@example("-12.")
+@example("1e-")
+@example("-")
+def test_what_only_the_compiled_twin_asks_of_numbers(text: str) -> None:
+    """`json.loads` says what is right."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "COMPILED", True)
+        assert machine.number_kind(text) == {int: 1, float: 2}.get(type(value), 0)
+    if isinstance(value, int):
+        assert machine.short_int(text) == value

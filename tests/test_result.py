@@ -443,6 +443,23 @@ def test_a_path_style_holds_for_filters_too() -> None:
     ]
 
 
+def test_a_reset_is_shown_to_whom_it_concerns() -> None:
+    """A path that is wanted may lie at the place that is void, or below it."""
+    text = '{"a": {"b": {"c": 1}, "b": {"c": 2}}}'
+    for path, shown in (("a.b.c", True), ("a.b", True), ("a.*.c", True), ("**", True), ("a", False), ("a[0]", False)):
+        kinds = {event.event_type for event in wrap(text).get_generator("instant", paths=[path])}
+        assert ("reset" in kinds) is shown, path
+
+
+def test_items_of_a_list_about_which_the_output_says_nothing() -> None:
+    result = wrap('{"tips": [], "more": [{"x": 1}, 2]}', output=Tips)
+    items = list(result.get_generator("items", paths=["more[*]"]))
+    assert [(item.index, item.path, item.value, item.error) for item in items] == [
+        (0, "more[0]", {"x": 1}, None),
+        (1, "more[1]", 2, None),
+    ]
+
+
 @pytest.mark.parametrize("kind", ["items", "partial"])
 def test_typed_generators_need_an_output(kind: Any) -> None:
     with pytest.raises(UsageError, match=r"output="):

@@ -14,6 +14,7 @@ from support import schemas, splits
 
 from streamparse import SchemaError
 from streamparse.schema import JsonSchema, compile_output
+from streamparse.schema.json_check import _PATTERNS, compiled
 
 enough = settings(max_examples=max(200, settings().max_examples))
 
@@ -113,9 +114,121 @@ def _impossible(schema: Any) -> Any:
     return schema
 
 
+_INTEGER = {"type": "integer"}
+KEYWORDS: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"$defs": {"a": {"$anchor": "n", **_INTEGER}}, "$ref": "#n"}, [1, "x"]),
+    ({"allOf": [{"properties": {"q": {"$anchor": "n", **_INTEGER}}}], "items": {"$ref": "#n"}}, [[1], ["x"]]),
+    ({"prefixItems": [_INTEGER], "items": {"$ref": "#/prefixItems/0"}}, [[1, 2], [1, "x"], ["x"]]),
+    ({"properties": {"a": False}}, [{"b": 1}, {"a": 1}]),
+    ({"oneOf": [_INTEGER, {"minimum": 5}]}, [1, 7, 7.5, "x"]),
+    ({"if": _INTEGER, "then": {"minimum": 3}, "else": {"maxLength": 2}}, [3, 2, "ab", "abc"]),
+    ({"if": _INTEGER, "then": {"minimum": 3}}, [3, 2, "abc"]),
+    ({"if": _INTEGER, "else": {"maxLength": 2}}, [2, "abc"]),
+    ({"minItems": 2, "maxItems": 3}, [[1], [1, 2], [1, 2, 3], [1, 2, 3, 4]]),
+    ({"uniqueItems": True}, [[1, True, "1"], [1, 1.0], [[1], [1]], [{"a": 1}, {"a": 1}], [{"a": 1}, {"a": 2}]]),
+    ({"prefixItems": [_INTEGER], "items": False}, [[], [1], ["x"], [1, 2]]),
+    ({"contains": _INTEGER, "minContains": 2, "maxContains": 3}, [[1, 2], [1, "x"], [1, 2, 3, 4], [1, 2, 3, "x"]]),
+    ({"contains": _INTEGER}, [[], ["x"], ["x", 1]]),
+    ({"dependentRequired": {"a": ["b", "c"]}}, [{"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 1}, {"b": 1}]),
+    ({"dependentSchemas": {"a": {"required": ["b"]}}}, [{"a": 1, "b": 1}, {"a": 1}, {"b": 1}, {}]),
+    ({"minProperties": 1, "maxProperties": 2}, [{}, {"a": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}]),
+    ({"minLength": 2}, ["a", "ab"]),
+    ({"maximum": 3, "exclusiveMinimum": 1}, [1, 1.5, 3, 3.5]),
+    ({"minimum": 1, "exclusiveMaximum": 3}, [0, 1, 2.5, 3]),
+    ({"multipleOf": 0.5}, [1.5, 0.75, 7]),
+    # No key tells these apart: two share a value, or one has none.
+    (
+        {
+            "anyOf": [
+                {"type": "object", "required": ["k"], "properties": {"k": {"enum": ["a", "b"]}, "x": _INTEGER}},
+                {"type": "object", "required": ["k"], "properties": {"k": {"enum": ["b", "c"]}, "x": {"type": "null"}}},
+            ]
+        },
+        [{"k": "a", "x": 1}, {"k": "b", "x": None}, {"k": "c", "x": 1}, {"x": 1, "k": "b"}],
+    ),
+    # The alternatives, and the constants in them, are elsewhere.
+    (
+        {
+            "$defs": {
+                "one": {"type": "object", "required": ["k"], "properties": {"k": {"$ref": "#/$defs/a"}, "x": _INTEGER}},
+                "two": {
+                    "type": "object",
+                    "required": ["k"],
+                    "properties": {"k": {"const": "b"}, "x": {"type": "null"}},
+                },
+                "a": {"const": "a"},
+            },
+            "oneOf": [{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/two"}],
+        },
+        [{"k": "a", "x": 1}, {"x": None, "k": "b"}, {"k": "b", "x": 1}, {"k": "c"}],
+    ),
+    # A reference beside other words.
+    (
+        {
+            "$defs": {"a": {"type": "object", "properties": {"x": _INTEGER}}},
+            "$ref": "#/$defs/a",
+            "properties": {"y": _INTEGER},
+            "required": ["y"],
+        },
+        [{"x": 1, "y": 2}, {"x": "s", "y": 2}, {"x": 1}, {"y": "s"}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "candidates"), KEYWORDS, ids=[str(schema)[:60] for schema, _ in KEYWORDS])
+def test_each_keyword(schema: dict[str, Any], candidates: list[Any]) -> None:
+    """There is a value that fits and one that does not, says the reference implementation; so does this one."""
+    wanted = [jsonschema.Draft202012Validator(schema).is_valid(value) for value in candidates]
+    assert set(wanted) == {True, False}
+    output = compile_output(JsonSchema(schema))
+    assert [not output.shape.check(value).errors for value in candidates] == wanted
+    for value, fits in zip(candidates, wanted, strict=True):
+        if fits:
+            assert output.validate(value) is value
+        else:
+            with pytest.raises(SchemaError):
+                output.validate(value)
+        for chunks in ([json.dumps(value)], list(json.dumps(value))):
+            run = schemas.stream(JsonSchema(schema), chunks, strict=True)
+            assert run.stage.tree.valid == fits
+            assert bool(run.invalid) != fits
+
+
+def test_the_list_of_items_of_draft_7() -> None:
+    schema = {"items": [_INTEGER], "additionalItems": {"type": "string"}}
+    for value in ([1, "x"], [1, 2], ["x"], [1], []):
+        wanted = jsonschema.Draft7Validator(schema).is_valid(value)
+        assert (not compile_output(JsonSchema(schema)).shape.check(value).errors) == wanted
+
+
+def test_what_is_not_finite_is_no_multiple() -> None:
+    output = compile_output(JsonSchema({"multipleOf": 2}))
+    for value in (float("nan"), float("inf")):
+        assert [error["type"] for error in output.shape.check(value).errors] == ["multiple_of"]
+
+
+def test_the_patterns_that_are_kept_are_bounded() -> None:
+    for number in range(1100):
+        assert compiled(f"^a{{{number}}}$").search("a" * number)
+    assert len(_PATTERNS) <= 1001
+
+
+def test_a_schema_of_very_many_objects() -> None:
+    """More than are passed by unseen; all are checked."""
+    schema = {"properties": {f"p{at}": {"type": "object", "properties": {"x": _INTEGER}} for at in range(2100)}}
+    data = {f"p{at}": {"x": 1} for at in range(2100)}
+    for value in (data, {**data, "p0": {"x": "s"}}, {**data, "p2099": {"x": "s"}}):
+        wanted = jsonschema.Draft202012Validator(schema).is_valid(value)
+        run = schemas.stream(JsonSchema(schema), [json.dumps(value)])
+        assert run.stage.tree.valid == wanted
+
+
 @pytest.mark.parametrize(
     ("schema", "place"),
     [
+        ({"$ref": 5}, "$ref must be a string"),
+        ({"properties": []}, "properties must be an object"),
+        ({"required": "a"}, "required must be a list of keys"),
         ({"type": "strin"}, "#: unknown type"),
         ({"properties": {"x": {"type": "object", "properties": {"y": 5}}}}, "#/properties/x/properties/y"),
         ({"properties": {"x": {"$ref": "#/$defs/no"}}}, "#/properties/x"),

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import pytest
 from pydantic import BaseModel, Field, RootModel, TypeAdapter
@@ -403,3 +403,59 @@ class TestItems:
         with pytest.raises(type(error)):
             items[1].unwrap()
         assert items[0].unwrap() == 1
+
+
+def test_a_builder_takes_one_event_at_a_time_and_tells_what_does_not_fit() -> None:
+    builder: PartialBuilder[Any] = PartialBuilder(Ticket)
+    for event in StreamParser().feed('{"title": "Broken", "priority": "high", "tips": ['):
+        builder.feed(event)
+    assert [invalid.path for invalid in builder.take_invalid()] == ["priority"]
+    assert builder.take_invalid() == []
+    shown: Any = builder.snapshot()
+    assert shown.title == "Broken"
+
+
+def test_a_default_that_cannot_be_made_is_none() -> None:
+    def fail() -> int:
+        raise ValueError("no")
+
+    class Made(BaseModel):
+        a: int = 1
+        b: int = Field(default_factory=fail)
+
+    shown = at('{"a": 2, ', Made)
+    assert (shown.a, shown.b) == (2, None)
+
+
+def test_the_schema_of_a_partial_requires_nothing() -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: int
+        y: int = 0
+
+    for model in (Ticket, Point):
+        schema = Partial[model].model_json_schema()  # type: ignore[valid-type]
+        names = [item.name for item in dataclasses.fields(model)] if model is Point else [*Ticket.model_fields]
+        assert list(schema["properties"]) == names
+        assert not schema.get("required")
+
+
+def test_a_partial_of_a_type_variable_is_anything() -> None:
+    kind = TypeVar("kind")  # type: ignore[misc]
+    assert Partial[kind] is Any  # type: ignore[valid-type, comparison-overlap]
+
+
+class Mixed(BaseModel):
+    when: date
+    n: list[float]
+
+
+def test_a_list_of_which_some_items_need_no_check_is_copied_anywhere() -> None:
+    text = '{"when": "2024-01-02", "n": [1.5, 1, 2.5, 2, 3.5]}'
+    for cut in range(len(text)):
+        parser = StreamParser(output=Mixed)
+        parser.feed(text[:cut])
+        parser = pickle.loads(pickle.dumps(parser)) if cut % 2 else copy.deepcopy(parser)
+        parser.feed(text[cut:])
+        parser.close()
+        assert parser.partial() == Mixed.model_validate(json.loads(text))

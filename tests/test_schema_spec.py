@@ -10,6 +10,7 @@ import re
 from datetime import date
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
+import pydantic.dataclasses
 import pytest
 from pydantic import (
     AfterValidator,
@@ -20,18 +21,22 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    PlainValidator,
     RootModel,
     Tag,
     TypeAdapter,
+    ValidationInfo,
     computed_field,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticUseDefault, core_schema
 from support import schemas
 from typing_extensions import NotRequired, TypedDict
 
-from streamparse import SchemaError
-from streamparse.schema import JsonSchema, Output, Shape, compile_output, describe, fits
+from streamparse import SchemaError, StreamParser
+from streamparse.schema import JsonSchema, Output, Required, Shape, compile_output, describe, fits
+from streamparse.schema.choice import may_begin
 from streamparse.schema.shape import kind_of
 
 T = TypeVar("T")
@@ -129,6 +134,97 @@ def _which(value: Any) -> str:
 Callable_ = Annotated[Annotated[User, Tag("user")] | Annotated[Tree, Tag("tree")], Discriminator(_which)]
 
 
+class Lenient:
+    """What is no integer becomes one: a default that also stands for what does not fit."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.with_default_schema(core_schema.int_schema(), default=7, on_error="default")
+
+
+class One(BaseModel):
+    kind: Literal["a"] = Field(validation_alias=AliasChoices("kind", "k"))
+    x: int
+
+
+class Two(BaseModel):
+    kind: Literal["b"] = Field(validation_alias=AliasChoices("kind", "k"))
+    x: str
+
+
+class Either:
+    """The discriminator may stand at either of two keys."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        choices = {"a": handler.generate_schema(One), "b": handler.generate_schema(Two)}
+        return core_schema.tagged_union_schema(choices, [["kind"], ["k"]])
+
+
+class Ready(RootModel[int]):
+    def __init__(self, root: int = 0) -> None:
+        super().__init__(root)
+
+
+class MoreNumbers(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int] = Field(init=False)
+    a: int
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(validate_by_alias=False, validate_by_name=True)
+    a: int = Field(alias="A")
+
+
+def _or_default(value: Any) -> Any:
+    if value == "?":
+        raise PydanticUseDefault
+    return value
+
+
+class WithDefault(BaseModel):
+    a: Annotated[int, BeforeValidator(_or_default)] = 5
+    b: str = ""
+
+
+@pydantic.dataclasses.dataclass
+class SetLater:
+    a: int
+    b: int = dataclasses.field(init=False, default=3)
+
+
+class Earlier(BaseModel):
+    a: int = 3
+    b: int
+
+    @field_validator("b")
+    @classmethod
+    def add(cls, value: int, info: ValidationInfo) -> int:
+        return value + int(info.data["a"])
+
+
+class EarlierMade(BaseModel):
+    a: list[int] = Field(default_factory=lambda: [3])
+    b: int
+
+    @field_validator("b")
+    @classmethod
+    def add(cls, value: int, info: ValidationInfo) -> int:
+        return value + sum(info.data["a"])
+
+
+class Shown(BaseModel):
+    title: Annotated[str, Required]
+    tags: list[str]
+    n: int
+
+
+class Gaps(BaseModel):
+    when: date
+    n: list[float]
+
+
 def _short(value: Any) -> Any:
     if len(value) > 1:
         raise ValueError("too many")
@@ -163,6 +259,26 @@ GOOD: list[tuple[Any, Any]] = [
     (Callable_, {"value": 3, "children": []}),
     (Annotated[int, BeforeValidator(lambda value: value + 1)], 1),
     (TypeAdapter(list[int]), ["1", 2]),
+    (list[Lenient], [1, "x"]),
+    (Lenient, "x"),
+    (Either, {"kind": "a", "x": 1}),
+    (Either, {"x": "s", "k": "b"}),
+    (Ready, 3),
+    (MoreNumbers, {"a": "1", "b": "2"}),
+    (ByName, {"a": "1"}),
+    (WithDefault, {"a": "?", "b": "x"}),
+    (list[WithDefault], [{"b": "x", "a": "?"}]),
+    (SetLater, {"a": 1}),
+    (dict[str, Annotated[Any, PlainValidator(lambda value: [value])]], {"a": {"x": 1}}),
+    (Earlier, {"b": 1}),
+    (Earlier, {"b": 1, "a": 5}),
+    (Earlier, {"a": 5, "b": 1}),
+    (EarlierMade, {"b": 1}),
+    (EarlierMade, {"b": 1, "a": [5]}),
+    (Shown, {"tags": ["x"], "n": 1, "title": "T"}),
+    (Shown, {"title": "T", "tags": ["x"], "n": 1}),
+    (list[Shown], [{"tags": [], "n": 1, "title": "T"}]),
+    (Gaps, {"when": "2024-01-02", "n": [1.5, 1, 2.5, 2]}),
 ]
 
 
@@ -284,6 +400,48 @@ class TestDictSpec:
         assert place in str(caught.value)
 
 
+def test_an_output_that_a_discriminator_chooses() -> None:
+    output = compile_output(Either)
+    assert fits(output.shape, {"k": "a", "kind": "a", "x": 1})
+    assert not fits(output.shape, {"kind": "c", "x": 1})
+    assert not fits(output.shape, {"x": 1})
+    assert output.missing({"kind": "a"}) == ("x",)
+    assert output.missing({"kind": "b", "x": "s"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "may"),
+    [
+        (User, "[1", False),
+        (list[int], "[1", True),
+        (list[int], '{"a"', False),
+        (User, '{"na', None),
+        (User, '{"name"', None),
+        (User, '{"name":', True),
+        (User, '{"n\\u0061me" :', True),
+        (User, '{"other": ', False),
+        (User, r'{"\q": ', False),
+        (User, "{name", True),
+        (One | Two, '{"x":', True),
+        (One | list[int], '{"y":', False),
+        (dict[str, int], '{"y":', True),
+    ],
+    ids=_name,
+)
+def test_whether_a_document_may_be_the_one_that_is_wanted(spec: Any, text: str, may: bool | None) -> None:
+    """By its bracket and its first key; None: too early to say."""
+    assert may_begin(compile_output(spec).shape, text) is may
+
+
+def test_another_document_that_was_cut_before_its_first_key_does_not_count() -> None:
+    for text in ('{"x":1} {"na', '{"x":1} {'):
+        for chunks in ([text], list(text)):
+            parser = StreamParser(output=User)
+            for chunk in chunks:
+                parser.feed(chunk)
+            assert parser.close().data == {"x": 1}
+
+
 def test_a_specification_is_compiled_once() -> None:
     assert compile_output(User) is compile_output(User)
     assert compile_output(compile_output(User)) is compile_output(User)
@@ -348,6 +506,33 @@ class TestDescribe:
 
     def test_a_recursive_model_ends(self) -> None:
         assert describe(Tree).prompt.splitlines()[-1] == "- children[*]: as Tree above"
+
+    def test_a_json_schema_says_what_it_bounds(self) -> None:
+        kind = {"type": "object", "properties": {"k": {"type": "string"}}}
+        schema = {
+            "type": "object",
+            "description": "The\n answer",
+            "properties": {
+                "c": {"const": "x"},
+                "t": {"type": ["integer", "null"]},
+                "m": {"additionalProperties": {"properties": {"y": {"minimum": 1, "exclusiveMaximum": 3}}}},
+                "s": {"type": "string", "minLength": 1, "maxLength": 3, "pattern": "^a"},
+                "u": {"anyOf": [kind, {**kind, "title": "the same key"}]},
+                "l": {"type": "array", "minItems": 1, "maxItems": 2},
+            },
+            "required": ["c"],
+        }
+        assert describe(JsonSchema(schema)).prompt.splitlines() == [
+            "Answer with JSON only: an object (The answer), with these fields:",
+            '- c: "x", required',
+            "- t: integer or null",
+            "- m: any value",
+            "- m.*.y: any value, ≥ 1, < 3",
+            "- s: string, 1 to 3 characters, matching ^a",
+            "- u: object",
+            "- u.k: string",
+            "- l: array, 1 to 2 items",
+        ]
 
     def test_a_scalar(self) -> None:
         assert describe(int).prompt == "Answer with JSON only: an integer."

@@ -16,12 +16,21 @@ import pydantic.dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from support import schemas, splits
 from support.runner import check_events, joined, merge
 from support.values import is_json
 
-from streamparse import Limits, SchemaError
+from streamparse import Limits, SchemaError, StreamParser
 from streamparse.dialect import LLM
 from streamparse.implementation import Machine, StreamingData
 from streamparse.schema import Hold, JsonSchema, Required, compile_output
@@ -556,3 +565,101 @@ def test_several_documents_are_items_of_one_list() -> None:
     ]  # fmt: skip
     assert [invalid.path for invalid in stage.take_invalid()] == ["[1].a"]
     assert stage.tree.snapshot()[0] == {"a": date(2024, 1, 2)}
+
+
+class Dated(BaseModel):
+    when: date
+    n: int = 0
+    rows: list[list[int]] = []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"when": "2024-01-02", "n": 1.5}',
+        '{"n": 1.5, "when": "2024-01-02"}',
+        '{"when": ""}',
+        '{"when": "2024-01-02", "rows": ["[1, oops]"]}',
+        '{"when": "2024-01-02", "rows": [[1], "[1, 2", [2]]}',
+    ],
+)
+def test_what_does_not_fit_is_what_pydantic_says(text: str) -> None:
+    """At the same places, and the data stays as it came."""
+    data = json.loads(text)
+    with pytest.raises(ValidationError) as caught:
+        Dated.model_validate(data)
+    wanted = {error["loc"] for error in caught.value.errors()}
+    for chunks in ([text], list(text)):
+        run = schemas.stream(Dated, chunks)
+        assert {error["loc"] for invalid in run.invalid for error in invalid.errors} == wanted
+        assert not run.stage.tree.valid
+        assert run.data == data
+        check_events(run.events)
+
+
+def test_a_value_that_is_held_and_empty_has_no_delta() -> None:
+    run = schemas.stream(Dated, list('{"when": ""}'))
+    assert [(event.path, event.event_type) for event in run.events] == [("when", "done"), ("", "done")]
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["a"]
+    x: int = 0
+
+
+class Other(BaseModel):
+    kind: Literal["b"]
+
+
+@pytest.mark.parametrize("text", ['{"zz": 1, "kind": "a"}', '{"kind": "a", "zz": 1}', '{"zz": 1, "x": 1, "kind": "a"}'])
+def test_a_key_that_is_not_permitted_before_the_discriminator(text: str) -> None:
+    for chunks in ([text], list(text)):
+        run = schemas.stream(Annotated[Closed | Other, Field(discriminator="kind")], chunks)
+        assert [(one.path, one.errors[0]["type"]) for one in run.invalid] == [("zz", "extra_forbidden")]
+        assert not run.stage.tree.valid
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "shown", "paths"),
+    [
+        (Dated, '{"rows": "  ', {"rows": "  "}, ["rows", ""]),
+        (Dated, '{"rows": "[[1], [2, ', {"rows": [[1], [2]]}, ["rows[1]", "rows", ""]),
+    ],
+)
+def test_a_string_that_may_hold_json_while_it_is_open(output: Any, text: str, shown: Any, paths: list[str]) -> None:
+    parser = StreamParser(output=output)
+    for chunk in text:
+        parser.feed(chunk)
+    assert parser.snapshot() == shown
+    assert parser.open_paths == paths
+    parsed = parser.close()
+    assert parsed.data == shown
+    assert list(parsed.incomplete) == paths
+
+
+def test_a_root_that_is_a_string_of_json_while_it_is_open() -> None:
+    parser = StreamParser(output=list[str], dialect="strict")
+    for chunk in '"[\\"a\\", \\"b':
+        parser.feed(chunk)
+    assert parser.snapshot() == ["a", "b"]
+    assert parser.open_paths == ["[1]", ""]
+    parser.feed('c\\"]"')
+    assert parser.close().data == ["a", "bc"]
+
+
+def test_a_pattern_that_takes_too_long_is_left_to_the_check_at_the_end() -> None:
+    shape = compile_output(Annotated[str, Field(pattern="^(a|aa)+$")]).shape
+    watched = watch(shape)
+    assert watched is not None
+    text = "a" * 60 + "b"
+    assert watched.failed(text) is None
+    assert watched.failed("b") is None  # it is given up
+    assert shape.check(text).errors
+
+
+def test_a_pattern_that_only_pydantic_understands_is_left_to_the_check_at_the_end() -> None:
+    kind = Annotated[str, Field(pattern=r"^\x{61}+$")]
+    assert watch(compile_output(kind).shape) is None
+    for text, valid in (('{"k": "aa"}', True), ('{"k": "ab"}', False)):
+        assert schemas.stream(dict[str, kind], list(text)).stage.tree.valid is valid

@@ -358,8 +358,6 @@ class SchemaStage:
         if parts:
             self._align(field_of(event))
         self.tree.reset(parts)
-        if self._base and not parts:
-            self.tree.open("", "array")
         self._forget()
         self._inners = [inner for inner in self._inners if inner.node.parts[: len(parts)] != parts]
         self._buffers = [buffer for buffer in self._buffers if buffer.node.parts[: len(parts)] != parts]
