@@ -78,6 +78,7 @@ from .states import (
 from .text_log import BLOCK
 from .values import NumberLexeme, copy_value, same_value, to_int
 
+_COPIED: Final = 64  # characters: it costs less to keep so many too much than to leave them out
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 Place = dict[Any, Any]
@@ -922,18 +923,16 @@ class Machine:
             pending = -1  # the fault lies behind what may be held, so the quote was the end
             self.end_string(out)
         # What is read is done with; what waits stays in the buffer.
+        if pending >= base and state is not DEAD and state is not END:
+            self.hold(text, base, pending)
         if not calm and "\n" in text:
             lines = text.count("\n", 0, pos)
             if lines:
-                if pending >= base:
-                    self.hold(text, base, pending)
                 if self.atom_place[0] != self.atom_at:
                     line, column = self.place(text, self.atom_at - base)
                     self.atom_place = (self.atom_at, line, column)
                 self.line += lines
                 self.line_start = base + text.rfind("\n", 0, pos) + 1
-        if pending >= base and state is not DEAD and state is not END and (self.held_at != pending or not self.held):
-            self.hold(text, base, pending)
         self.pending = pending
         self.offset = base + pos
         if state >= END and (state is DEAD or state is END or state is BUFFERED):
@@ -963,10 +962,12 @@ class Machine:
         return out
 
     def hold(self, text: str, base: int, pending: int) -> None:
-        """The quote at the offset `pending`, in `text`, is pending: keep the way back to it, and nothing before it."""
+        """The quote at the offset `pending`, in `text`, is pending: keep the way back to it, and little before it."""
         at = pending - base
+        if at < _COPIED:
+            at = 0
         self.held = [text[at:]]
-        self.held_at = pending
+        self.held_at = base + at
         self.held_line = self.line
         self.held_line_start = self.line_start
         lines = text.count("\n", 0, at) if at else 0
@@ -1228,6 +1229,8 @@ class Machine:
             if used < 0:
                 return DEAD
             self.pos += used
+            if self.pos > barrier:  # an escape goes over the bound as a whole
+                return self.limit("key", self.max_key, text, barrier)
             return KEY_STRING if used else BUFFERED
         return KEY_STRING if stop < len(text) else BUFFERED
 

@@ -10,7 +10,7 @@ cdef extern from "Python.h":
 cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
 cdef Py_ssize_t NEXT_KEY, OTHER_CLOSER, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
 cdef Py_ssize_t KEY, KIND, LIVE, ORIGIN, PARENT
-cdef Py_ssize_t BLOCK
+cdef Py_ssize_t BLOCK, _COPIED
 cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
 cdef dict NOWHERE
@@ -59,6 +59,7 @@ cdef class Machine:
     )
     cpdef list feed(self, str text)
     cpdef list read(self, str text)
+    @cython.locals(at=Py_ssize_t, lines=Py_ssize_t)
     cpdef hold(self, str text, Py_ssize_t base, Py_ssize_t pending)
     cpdef Py_ssize_t accept(self, list out)
     cpdef Py_ssize_t reject(self, list out)

@@ -505,7 +505,7 @@ def _read_quotes(
     stops = _STOPS[closers]
     pos = machine.pos
     n = len(text)
-    while pos < n:
+    while pos < n or pos > barrier:  # an escape goes over the bound as a whole
         match = stops.search(text, pos)
         stop = n if match is None else match.start()
         if stop > barrier:

@@ -317,6 +317,8 @@ def test_a_fault_in_the_first_part_of_a_long_text_is_the_last_thing_read() -> No
         ("[1,undefined…", Limits(number=5)),  # a bare word longer than a number may be
         ('{"":"ab"\\ude00xyz"}', Limits(string=4, document=12)),  # an escape over two bounds, behind a quote
         ('{"":"ab"\\ude00xyz"}', Limits(string=4, document=14)),
+        ('{p:"a""d\\ude00\\\\\\\\\\', Limits(key=10, held=12)),  # an escape over the bound of a key, behind a quote
+        ("{p:'a''d\\ude00\\\\\\\\\\", Limits(key=10, held=12)),
         ("[" * 13 + '\\"', Limits(held=12)),  # brackets, more than may be held, of an escaped document
     ],
 )
