@@ -582,6 +582,7 @@ class StreamParser(Intake):
         """The text ends while the machine has it."""
         machine = self._machine
         out.extend(machine.finish())
+        self._reading = False
         self._error = machine.error
         self._incomplete = machine.incomplete
         if self.documents == "all" and machine.started:

@@ -401,6 +401,15 @@ def test_several_documents_are_live_data_too() -> None:
     assert parser.close() is parsed
 
 
+def test_a_cut_document_of_several_is_there_once() -> None:
+    parser = StreamParser(documents="all")
+    parser.feed('{"a":1} {"b":[2,')
+    parsed = parser.close()
+    assert parsed.incomplete == ("[1].b", "[1]")
+    assert parsed.data == parser.data == parser.snapshot() == [{"a": 1}, {"b": [2]}]
+    assert parser.open_paths == ["[1].b", "[1]"]
+
+
 @pytest.mark.parametrize("text", ["42", "```\n42\n```", '"x"', "true"])
 def test_a_lone_scalar_is_one_document_of_several(text: str) -> None:
     parser = StreamParser(documents="all")
