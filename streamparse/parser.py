@@ -304,26 +304,22 @@ class StreamParser(Intake):
 
     def _read(self, text: str, out: list[StreamingData]) -> None:
         """Text of the answer: to the machine while it is in a document, else to the locator."""
+        self._keep_text(text)
         if self._unescaper is not None:
-            self._keep_text(text)
             self._follow(self._read_escaped(text, out), out)
             return
         if self._text:
-            self._keep_text(text)
             out.extend(self._machine.read_text(text))
             return
         if self._candidate:
-            self._keep_text(text)
             self._follow(self._weigh(text, out), out)
             return
         if self._reading:
-            self._keep_text(text)
             out.extend(self._machine.read(text))
             if self._machine.stopped:
                 self._follow(self._stopped(out), out)
             return
         self._places.setdefault(ANSWER, self._machine.position())
-        self._keep_text(text)
         if self._locator is not None and not self._ended:
             self._follow(self._locator.feed(text), out)
         else:
@@ -403,6 +399,11 @@ class StreamParser(Intake):
         self._candidate = ""
         return self._begin(text, out, True) if better else self._locator.refuse(text)
 
+    def _is_escaped(self, text: str) -> bool:
+        """Whether the document that begins with `text` is escaped as if inside a string."""
+        start = ESCAPED_START.match(text, 0, self.limits.held + 1)
+        return start is not None and "escaped_document" in self.dialect
+
     def _begin(self, text: str, out: list[StreamingData], keep: bool) -> list[Step]:
         """A document begins with `text`. Returns what follows it, if it ends there."""
         machine = self._machine
@@ -421,7 +422,7 @@ class StreamParser(Intake):
                 self._keep_text(text)
             out.extend(machine.read_text(text))
             return []
-        if "escaped_document" in self.dialect and ESCAPED_START.match(text, 0, self.limits.held + 1) is not None:
+        if "\\" in text and self._is_escaped(text):
             machine.note("escaped_document")
             self._unescaper = Unescaper()
             if not keep:
