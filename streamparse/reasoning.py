@@ -580,8 +580,10 @@ class Splitter:
         while True:
             here = _space_end(window, here)
             if here == len(window):
-                self._confirming = 0 if undecided is not None else here
-                return undecided, at + here
+                if undecided is None:
+                    self._confirming = here
+                    return None, at
+                return undecided, at + (here if undecided else self._before_closer(window, here))
             for pattern in (self._family.following, token):
                 match = pattern.match(window, here, partial=True)
                 if match is not None:
@@ -589,11 +591,18 @@ class Splitter:
             else:
                 return False, at + here
             if match.partial:
-                self._confirming = 0 if undecided is not None else here
-                return undecided, at + (len(window) if undecided else here)
+                if undecided is None:
+                    self._confirming = here
+                    return None, at
+                return undecided, at + (len(window) if undecided else self._before_closer(window, here))
             if pattern is not token:
                 return True, at + here
             here = match.end()
+
+    def _before_closer(self, window: str, end: int) -> int:
+        """How much of a window whose end confirms nothing is text: the last closer in it has a window of its own."""
+        starts = [match.start() for match in compile_delimiters(self._closers).finditer(window, 0, end)]
+        return starts[-1] if starts else end
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -744,6 +744,8 @@ KINDS = {"skip": 0, "answer": 2, "thought": 3, "aside": 5, "call": 6, "arguments
         ("cohere", False, "skip:<|START_RESPONSE|> answer:a skip:<|END_RESPONSE|><|y|><|END_OF_T", "", 0),
         ("cohere", False, "skip:<|START_RESPONSE|> answer:a<|END_RESPONSE|><|y|>b", "", 0),
         ("cohere", False, "skip:<|START_THINKING|> thought:a skip:<|START_TEXT|> answer:b", "closed", 1),
+        ("cohere", False, "skip:<|START_THINKING|> thought:a<|START_THINKING|>b", "unclosed", 1),
+        ("ernie", False, "skip:<response> answer:a<tool_call>b skip:</response>", "", 0),
         ("inkling", True, "thought:a skip:<|content_text|> answer:b skip:<|end_message|>", "closed", 1),
         ("inkling", False, "skip:<|content_text|> answer:b<|content_thinking|>", "", 0),
         ("gpt-oss", False, f"skip:{HEAD} thought:a skip:<|end|>", "closed", 1),
@@ -753,6 +755,7 @@ KINDS = {"skip": 0, "answer": 2, "thought": 3, "aside": 5, "call": 6, "arguments
         ("gpt-oss", False, f"skip:{PREAMBLE} aside:a skip:{FINAL} answer:b", "", 0),
         ("gpt-oss", False, f"skip:{PREAMBLE} aside:a skip:<|end|>{PREAMBLE} aside:b skip:<|end|>", "", 0),
         ("gpt-oss", False, f"skip:{PREAMBLE} aside:a<|end|>b skip:<|end|>{FINAL} answer:c", "", 0),
+        ("gpt-oss", False, f"skip:{PREAMBLE} aside:<b skip:<|end|>␣{FINAL} answer:c", "", 0),
         ("gpt-oss", False, f"call:{TO} arguments:{{}} end:<|call|>", "", 0),
         ("gpt-oss", False, f"call:{TO} end:<|call|> skip:{FINAL} answer:a", "", 0),
         ("gpt-oss", False, f"call:{TO} arguments:{{}}{HEAD}x", "", 0),
@@ -800,6 +803,21 @@ def test_copies_of_a_splitter_go_on_alike() -> None:
             assert [(kinds.get(kind, kind), piece) for kind, piece in told if kind != 0][-1] == whole[-2]
 
 
+@pytest.mark.parametrize("spaces", range(495, 514))
+def test_what_confirms_a_closer_is_looked_for_in_a_window(spaces: int) -> None:
+    """What is cut by its end confirms nothing, and may be a closer itself."""
+    opener, closer = "<|START_RESPONSE|>", "<|END_RESPONSE|>"
+    for behind in ("", "<|x|>"):
+        text = f"{opener}a{closer}{' ' * spaces}<|b {closer}{behind}"
+        for chunks in ([text], each(text)):
+            assert split(text, chunks)[-1] == (0, closer + behind)
+        text = f"{opener}a{closer}{' ' * spaces}{closer}{behind}"
+        whole = split(text, [text])
+        assert whole == split(text, each(text))
+        assert whole[-1] == (0, f"{closer}{' ' * spaces}{closer}{behind}"[-len(whole[-1][1]) :])
+        assert whole[1][1] in ("a", f"a{closer}{' ' * spaces}")
+
+
 def test_wrong_delimiters_say_what_would_be_right() -> None:
     for wrong, expected, hint in (
         ([], '"auto" or ("<think>", "</think>")', "None looks for no reasoning."),
@@ -845,6 +863,16 @@ def test_a_delimiter_that_is_too_long_does_not_count() -> None:
         splitter = Splitter(as_family(("<a>", "re:x{1,20}y")), held=3)
         found = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
         assert "".join(piece for kind, piece in found if kind in (1, 3)) == ".xxx"
+
+
+@pytest.mark.parametrize("held", [4, 5, 4096])
+def test_a_delimiter_that_is_just_short_enough_counts(held: int) -> None:
+    text = "<aa><aa>x<bb>y"
+    for chunks in ([text], each(text), *two_way(text)):
+        splitter = Splitter(as_family(("<aa>", "<bb>")), held=held)
+        found = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
+        assert "".join(piece for kind, piece in found if kind in (1, 3)) == "x"
+        assert "".join(piece for kind, piece in found if kind == 2) == "y"
 
 
 def test_blocks_are_counted() -> None:
