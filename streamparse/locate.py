@@ -124,7 +124,7 @@ class Locator:
         self._code = False  # in a fence of code, where `x = {}` is no wrapper of the answer
         self._wrapped = False
         self._scanned = 0  # how far a string at the start was read
-        self._prose = False  # text that is no document was seen since the last one
+        self._prose = False  # text that is no document was seen
         self._noted: set[str] = set()
         self.count = 0
         """How many documents were begun."""
@@ -169,7 +169,6 @@ class Locator:
     def resume(self, text: str) -> list[Step]:
         """The document is closed; `text` stands behind it."""
         self._state = _BEHIND
-        self._prose = False
         self._buffer = ""
         return self._read(text)
 

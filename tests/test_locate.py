@@ -561,6 +561,7 @@ def test_a_document_at_the_start_with_text_behind_it(document: str) -> None:
         '{a"} is it',
         "[a\n] is it",
         "[a\n! b] is it",
+        "{a\nX",
         "[a! b, c] is it",
         "[a? b, c] is it",
         "[<b>, c] is it",
@@ -578,6 +579,10 @@ def test_a_document_at_the_start_with_text_behind_it(document: str) -> None:
         "[a] ~",
         "<b>[a]<i>",
         "<b~~~\nx\n~~~ [b, c] is it",
+        "<b~~~python\nx = [1, 2]",
+        "X, y",
+        "```\n[red] X",
+        '"}" is it',
         "`[a]`",
     ],
 )
@@ -663,6 +668,9 @@ def test_brackets_of_prose(prose: str) -> None:
         ("It's ▸[\"", ["leading_text"]),
         ('<a ▸[["\\n"]]', ["leading_text"]),
         (f"<a~~~\n \ufeff▸{JSON}", ["fence", "bom", "leading_text"]),
+        ('<a~~~\nx\n~~~▸["a"]', ["fence", "leading_text"]),
+        (f'"; " and ▸{JSON}◂', ["leading_text"]),
+        (f'"}}" and ▸{JSON}◂', ["leading_text"]),
         ('{{{▸{"a": 1}◂}}}', ["leading_text", "extra_bracket"]),
     ],
 )
@@ -708,6 +716,7 @@ def test_an_empty_document_in_prose_is_told() -> None:
         (f"``` python \nx = ▸{JSON}◂\n```", ["fence", "leading_text"]),
         (f"~~~ python 3\nx = ▸{JSON}◂\n~~~", ["fence", "leading_text"]),
         (f"```json python\nx = ▸{JSON}◂\n```", ["fence", "wrapper"]),
+        (f"```pyX\nx = ▸{JSON}◂\n```", ["fence", "wrapper"]),
         (f"```python\nx = 1\n```\n```json\n▸{JSON}◂\n```", ["fence", "leading_text"]),
         (f"// the answer\n▸{JSON}◂", ["comment"]),
         (f"# the answer\n▸{JSON}◂", ["comment"]),
@@ -720,6 +729,7 @@ def test_an_empty_document_in_prose_is_told() -> None:
         (f"▸{JSON}◂;", ["trailing_text"]),
         (f"▸{JSON}◂)", ["trailing_text"]),
         (f"▸{JSON}◂,", ["trailing_text"]),
+        (f"▸{JSON}◂X", ["trailing_text"]),
         (f"▸{JSON}◂</json>", ["trailing_text"]),
         (f"▸{JSON}◂```", ["trailing_text"]),
         (f"▸{JSON}◂~", ["trailing_text"]),
@@ -771,6 +781,8 @@ def test_a_document_that_was_refused() -> None:
     [
         ("string", "▸hello", []),
         ("string", "▸<b>", []),
+        ("string", "```\n▸hello", ["fence"]),
+        ("string", "~~~\n▸hello", ["fence"]),
         ("number", "▸-1.5", []),
         ("number", "▸.5", []),
         ("number", "about 5", []),
@@ -790,6 +802,8 @@ def test_a_document_that_was_refused() -> None:
         ("array", "See ▸[-1]◂", ["leading_text"]),
         ("object", f"▸[1, 2]◂\n▸{JSON}◂", ["extra_document"]),
         ("object", f"▸{JSON}◂\n[1]", ["trailing_text"]),
+        ("object", "▸[[1]]◂", []),
+        ("object", "▸[{a: 1}]◂", []),
         ("array", f"▸[1]◂\n{JSON}", ["trailing_text"]),
         ("array", f"▸[1]◂\n{JSON} ▸[1]◂", ["trailing_text", "extra_document"]),
     ],
@@ -806,6 +820,9 @@ def test_what_is_held_is_bounded_and_the_bound_is_the_same_for_every_split(size:
         got = located(text + "▸", [text])
         assert got == located(text + "▸", each(text))
         assert got[0].startswith("▸") == bool(begins_within)
+    text = f'x {{"{"x" * size}": 1}}'
+    assert located(text + "▸", [text])[0].startswith("x ▸") == (size + 3 <= 512)
+    assert located(text + "▸", each(text)) == located(text + "▸", [text])
     for marked, code in (
         (f"//{'x' * (size - 2)}\n▸{JSON}◂", "comment"),
         (f"/*{'x' * (size - 3)}*/▸{JSON}◂", "comment"),
@@ -858,7 +875,8 @@ def test_a_comment_alone(comment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "Here's {it}: ", "```json\n", "<json>", "result = ", "Text\n\n```python\nx={}\n```\n"]
+    "before",
+    ["", "Here's {it}: ", "```json\n", "<json>", "result = ", "Text\n\n```python\nx={}\n```\n", '"hi" she said: '],
 )
 def test_streaming_begins_at_the_first_key(before: str) -> None:
     parser = StreamParser()
