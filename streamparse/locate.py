@@ -125,7 +125,7 @@ class Locator:
         self._wrapped = False
         self._scanned = 0  # how far a string at the start was read
         self._prose = False  # text that is no document was seen
-        self._noted: set[str] = set()
+        self._noted: tuple[str, ...] = ()
         self.count = 0
         """How many documents were begun."""
         self.empty = ""
@@ -138,9 +138,6 @@ class Locator:
 
     def feed(self, text: str) -> list[Step]:
         """What is certain now."""
-        return self._read(text)
-
-    def _read(self, text: str) -> list[Step]:
         # One character at a time, so that the splits cannot matter: what is decided depends on the buffer alone. Plain
         # prose is passed over at once; a document takes all that is left.
         steps: list[Step] = []
@@ -170,7 +167,7 @@ class Locator:
         """The document is closed; `text` stands behind it."""
         self._state = _BEHIND
         self._buffer = ""
-        return self._read(text)
+        return self.feed(text)
 
     def refuse(self, text: str) -> list[Step]:
         """What began is not wanted after all: it is text, and documents may stand behind its first character."""
@@ -179,7 +176,7 @@ class Locator:
         self._buffer = text[:1]
         steps: list[Step] = []
         self._say(steps, 1)
-        return steps + self._read(text[1:])
+        return steps + self.feed(text[1:])
 
     def close(self) -> list[Step]:
         """The text is over."""
@@ -214,7 +211,7 @@ class Locator:
 
     def _note(self, steps: list[Step], code: str) -> None:
         if code not in self._noted:
-            self._noted.add(code)
+            self._noted += (code,)
             steps.append((NOTE, code))
 
     def _begin(self, steps: list[Step]) -> None:

@@ -148,7 +148,7 @@ class StreamParser(Intake):
         self.documents = documents
         self._longest = sys.maxsize if documents == "first" else _PART
         self.keep_data = keep_data
-        around = "around" in self.dialect
+        around = "around" in self.dialect.tolerances
         if isinstance(reasoning, Default):
             reasoning = None if self.dialect.name == "strict" else "auto"
         self._decoder = Decoder()

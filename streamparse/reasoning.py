@@ -294,7 +294,8 @@ _BETWEEN: Final = 2  # behind a block or another message: white space, the next 
 _WRAPPED: Final = 3  # in a message with an opener: its closer is looked for
 _DONE: Final = 4  # in the answer: everything passes
 
-_SPACE: Final = re.compile(r"[\s\ufeff\u200b\u200c\u200d\u2060]*")
+_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060"
+_SPACE: Final = re.compile(rf"[\s{_INVISIBLE}]*")
 _TOKEN: Final = r"re:<\|[^<>|\s]{1,40}\|>"
 _DOCUMENT: Final = (
     r"""re:\{\s*(?:["'“`{},/\#\\]|[\w$-]{1,64}\s*[:=：])|\[\s*(?:["'“`{\[\],/\#]|[-+\w.]{1,64}\s*,)|```|~~~"""
@@ -375,7 +376,7 @@ class Splitter:
 
     def _is_answer(self, char: str) -> bool:
         """Whether a text that begins with `char` is the answer from there on."""
-        return not self._family.may_begin(char) and _SPACE.match(char).end() == 0  # type: ignore[union-attr]
+        return not (self._family.may_begin(char) or char.isspace() or char in _INVISIBLE)
 
     # Every method below either gives text out, changes the state, or leaves both as they are: then more text is needed.
 
