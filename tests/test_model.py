@@ -221,3 +221,15 @@ def test_what_only_the_compiled_twin_asks_of_numbers(text: str) -> None:
         assert machine.number_kind(text) == {int: 1, float: 2}.get(type(value), 0)
     if isinstance(value, int):
         assert machine.short_int(text) == value
+
+
+@given(text=st.text("09aAfFgG \u0661", max_size=8), start=st.integers(0, 8))
+def test_what_only_the_compiled_twin_asks_of_an_escape(text: str, start: int) -> None:
+    """The end of up to four hexadecimal digits."""
+    start = min(start, len(text))
+    match = re.compile("[0-9a-fA-F]{0,4}").match(text, start)
+    assert match is not None
+    for compiled in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(machine, "COMPILED", compiled)
+            assert machine.hex_end(text, start) == match.end()
