@@ -312,7 +312,7 @@ def test_law_8_memory_is_of_the_order_of_the_value(dialect: str) -> None:
     size=st.integers(1, 9),
 )
 def test_law_8_what_is_held_begins_where_it_is_undecided(held: int, unit: str, size: int) -> None:
-    """The way back to an undecided quote is kept, and at most 64 characters before it, however many quotes there were."""
+    """The way back to an undecided quote is kept, and at most 64 characters before it, however many there were."""
     parser = StreamParser(limits=Limits(held=held))
     text = '{"a":"x' + unit * 400
     with contextlib.suppress(StreamParseError):
