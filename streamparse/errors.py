@@ -61,7 +61,7 @@ DIAGNOSTIC_CODES: dict[str, str] = {
     "js_literal": "a JavaScript literal was read as its JSON value",
     "leading_text": "text before the document was set aside",
     "line_continuation": "an escaped line end inside a string was dropped",
-    "lone_surrogate": "half a surrogate pair became U+FFFD",
+    "lone_surrogate": "half a surrogate pair, which is no character",
     "mismatched_bracket": "a closing bracket of the wrong kind was read as the right one",
     "missing_colon": "a missing colon was put in",
     "missing_comma": "a missing comma was put in",
