@@ -100,17 +100,18 @@ def test_memory_does_not_grow_with_the_text_without_data(delta: str) -> None:
     parser.feed('{"k": "' if delta[0] != "1" else "[")
     for _ in range(200):
         parser.feed(delta)
+    grown: list[int] = []
     tracemalloc.start()
     try:
-        for _ in range(20):
-            parser.feed(delta)
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(2000):
-            parser.feed(delta)
-        grown = tracemalloc.get_traced_memory()[0] - before
+        for _ in range(4):
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(2000):
+                parser.feed(delta)
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert grown < 4096
+    # Another thread of the process may take memory meanwhile; what each delta left behind would show in all rounds.
+    assert min(grown) < 4096, grown
 
 
 def test_parsers_in_threads_know_nothing_of_each_other() -> None:
