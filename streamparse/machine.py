@@ -1559,9 +1559,7 @@ class Machine:
         state = self.real_state()
         if self.node is None and not self.depth:
             return ""
-        if state == STRING or state == QUOTED or state == TRIPLE or state == JOIN:
-            return path_of(self.leaf)
-        if state == CLOSER or state == OTHER_CLOSER:
+        if state in (STRING, QUOTED, TRIPLE, CLOSER, OTHER_CLOSER, JOIN):
             return path_of(self.leaf)
         if state == BARE or state == GAP or state == WORDS or (state == VALUE and self.in_object) or not self.depth:
             return path_of(self.next_field())

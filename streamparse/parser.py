@@ -401,8 +401,10 @@ class StreamParser(Intake):
 
     def _is_escaped(self, text: str) -> bool:
         """Whether the document that begins with `text` is escaped as if inside a string."""
-        start = ESCAPED_START.match(text, 0, self.limits.held + 1)
-        return start is not None and "escaped_document" in self.dialect
+        end = self.limits.held + 1
+        if text.find("\\", 0, end) < 0:  # most are not, and the expression takes longer to say so
+            return False
+        return "escaped_document" in self.dialect and ESCAPED_START.match(text, 0, end) is not None
 
     def _begin(self, text: str, out: list[StreamingData], keep: bool) -> list[Step]:
         """A document begins with `text`. Returns what follows it, if it ends there."""
@@ -422,7 +424,7 @@ class StreamParser(Intake):
                 self._keep_text(text)
             out.extend(machine.read_text(text))
             return []
-        if "\\" in text and self._is_escaped(text):
+        if self._is_escaped(text):
             machine.note("escaped_document")
             self._unescaper = Unescaper()
             if not keep:
