@@ -141,10 +141,6 @@ class Locator:
         # One character at a time, so that the splits cannot matter: what is decided depends on the buffer alone. Plain
         # prose is passed over at once; a document takes all that is left.
         steps: list[Step] = []
-        if self._state == _START and not self._buffer and text.startswith('{"'):
-            self._buffer = text  # what most answers begin with
-            self._begin(steps)
-            return steps
         at = 0
         while at < len(text):
             if self._state == _PROSE and not self._buffer:

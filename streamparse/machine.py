@@ -393,7 +393,7 @@ class Machine:
         "max_depth", "max_document", "max_held", "max_key", "max_number", "max_short", "max_string", "members", "memo",
         "needed", "node", "number", "object_root", "objects", "offset", "origin", "others", "overrun", "pending",
         "pieces", "plain", "plain_numbers", "pos", "rest", "resume", "shown", "solo", "starts", "state", "stopped",
-        "string", "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "words",
+        "string", "surrogates", "tail", "text", "told", "tolerance", "tolerances", "triple", "undo", "unique", "words",
     )  # fmt: skip
 
     def __init__(
@@ -461,6 +461,7 @@ class Machine:
         self.depth: int = 0  # open containers
         self.object_root: bool = False  # the outermost of them is an object
         self.objects: int = 0  # open objects, the current one included
+        self.unique: int = 1 if parent is None else 0  # down to this depth no key comes a second time
         self.doubled: list[int] = []  # depths at which a second closing brace is due
         self.leaf: Field = [None, "", "string", self.origin, None, None, None]  # the current or last string
         # What the guide says of the current container, and of those round it; and whether the string is told.
@@ -703,9 +704,11 @@ class Machine:
                             if over_long or white or char in ",}]" or self.tolerance is None:
                                 self.state, self.pos, self.pending, self.text = state, pos, pending, text
                                 state = self.long_atom(out) if over_long else self.end_atom(lexeme, out)
-                                pos, pending, text = self.pos, self.pending, self.text
-                                base, quote, n, calm = self.offset, -1, len(text), False
+                                pos, pending = self.pos, self.pending
                                 lex = pos
+                                if self.text is not text:
+                                    text = self.text
+                                    base, quote, n, calm = self.offset, -1, len(text), False
                                 if state is DEAD or (state is END and not self.solo):
                                     break
                                 if state is not AFTER or pos == n:
@@ -814,7 +817,7 @@ class Machine:
                             pending = -1
                             self.end_string(out)
                         key = self.key
-                        if self.keep_data:
+                        if self.depth > self.unique and self.keep_data:
                             self.key = key = self.memo.setdefault(key, key)
                         members = self.container
                         if key in members:

@@ -42,7 +42,7 @@ cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 cdef class Machine:
     cdef public Py_ssize_t atom_at, barrier, depth, diagnostic_count, held_at, held_line, held_line_start, index, key_barrier, line
     cdef public Py_ssize_t line_start, max_depth, max_document, max_held, max_key, max_number, max_short, max_string, objects, offset, pending
-    cdef public Py_ssize_t pos, resume, state, string, undo, comment, told
+    cdef public Py_ssize_t pos, resume, state, string, undo, comment, told, unique
     cdef public bint final, heeded, hole, in_object, object_root, plain, keep_data, lenient, overrun, plain_numbers, shown, solo, starts, stopped, triple, words
     cdef public str atom, buffer, closers, gap, key, key_closers, number, rest, surrogates, tail, text
     cdef public list diagnostics, doubled, held, key_pieces, last, leaf, node, pieces, incomplete

@@ -109,10 +109,10 @@ class StreamParser(Intake):
     """
 
     __slots__ = (
-        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_incomplete",
-        "_list", "_locator", "_longest", "_parsed", "_path_style", "_places", "_reading", "_root",
-        "_source", "_splitter",  "_text", "_thoughts", "_unescaper", "dialect", "documents", "keep_data",
-        "limits",
+        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_family", "_fresh",
+        "_incomplete", "_kind", "_list", "_locator", "_longest", "_parsed", "_path_style", "_places", "_reading",
+        "_root", "_source", "_splitter", "_starts_inside", "_text", "_thoughts", "_unescaper", "dialect", "documents",
+        "keep_data", "limits",
     )  # fmt: skip
 
     def __init__(
@@ -152,9 +152,14 @@ class StreamParser(Intake):
         if isinstance(reasoning, Default):
             reasoning = None if self.dialect.name == "strict" else "auto"
         self._decoder = Decoder()
-        self._splitter = Splitter(as_family(reasoning), starts_inside=starts_in_reasoning, held=self.limits.held)
-        kind, output = (None, None) if output is None else _compile(output)
-        self._locator = Locator(kind=kind, held=self.limits.held) if around else None
+        self._family = as_family(reasoning)
+        self._starts_inside = starts_in_reasoning
+        self._kind: str | None = None  # that the root has to be of
+        if output is not None:
+            self._kind, output = _compile(output)
+        # Between the decoder and the machine. Both are made when they are needed: most answers begin at once.
+        self._splitter: Splitter | None = None
+        self._locator: Locator | None = None
         machine = Machine(
             self.dialect,
             self.limits,
@@ -191,6 +196,9 @@ class StreamParser(Intake):
         self._call = _NO_CALL  # the last piece of a tool call in the text
         self._calls: list[InlineCall] = []  # the pieces that were not taken yet
         self._reading = not around  # the machine has the text
+        self._fresh = around or self._family is not None  # nothing came yet of what may stand before the document
+        if not self._fresh:
+            self._direct = self._longest
         self._ended = False  # the document that counts is over: the rest is only skipped
         self._unescaper: Unescaper | None = None  # the document is escaped as if inside a string
         self._places: dict[int, Place] = {}  # where the answer and the reasoning begin
@@ -211,10 +219,35 @@ class StreamParser(Intake):
             raise UsageError("feed() after close()", hint="Make a new StreamParser for a new text.")
         if self._error is not None:
             raise self._error
+        if self._fresh:
+            if type(chunk) is str and self._begins_at_once(chunk):
+                self._fresh = False
+                self._reading = True
+                self._direct = self._longest
+                return Intake.feed(self, chunk)
+            self._prepare()
         out: list[StreamingData] = []
         self._push(self._decoder.feed(chunk), out)
         self._machine.told = 2  # there may be events that are not the machine's
         return self._tell(out)
+
+    def _begins_at_once(self, chunk: str) -> bool:
+        """Whether the text that `chunk` begins is the document from its first character on: the machine may have it."""
+        return (
+            chunk.startswith('{"')
+            and len(chunk) <= self._longest
+            and not self._starts_inside
+            and self._kind != "string"
+            and (self._family is None or not self._family.may_begin("{"))
+        )
+
+    def _prepare(self) -> None:
+        """Make what stands between the decoder and the machine: the text may not be the document alone."""
+        self._fresh = False
+        if self._family is not None:
+            self._splitter = Splitter(self._family, starts_inside=self._starts_inside, held=self.limits.held)
+        if not self._reading:
+            self._locator = Locator(kind=self._kind, held=self.limits.held)
 
     def _look(self, events: list[StreamingData]) -> list[StreamingData]:
         if self._machine.stopped:
@@ -239,7 +272,7 @@ class StreamParser(Intake):
         over = len(text) > room
         if over:
             text = text[: max(room, 0)]
-        if self._splitter.done:
+        if self._splitter is None or self._splitter.done:
             if text:
                 self._read(text, out)
         else:
@@ -251,7 +284,7 @@ class StreamParser(Intake):
             self._reach_limit()
         direct = (
             self._reading
-            and self._splitter.done
+            and (self._splitter is None or self._splitter.done)
             and self._error is None
             and self._decoder.idle
             and self._unescaper is None
@@ -262,7 +295,8 @@ class StreamParser(Intake):
     def _undecided(self) -> str:
         """What the stages hold back."""
         located = "" if self._locator is None else self._locator.held
-        return self._machine.buffer + self._candidate + located + self._splitter.held
+        split = "" if self._splitter is None else self._splitter.held
+        return self._machine.buffer + self._candidate + located + split
 
     def _reach_limit(self) -> None:
         """The text is longer than it may be. Everything up to the bound was read."""
@@ -320,10 +354,12 @@ class StreamParser(Intake):
                 self._follow(self._stopped(out), out)
             return
         self._places.setdefault(ANSWER, self._machine.position())
-        if self._locator is not None and not self._ended:
-            self._follow(self._locator.feed(text), out)
-        else:
+        if self._ended:
             self._machine.skip(text)
+        elif self._locator is None:
+            self._follow(self._behind(text), out)
+        else:
+            self._follow(self._locator.feed(text), out)
 
     def _keep_text(self, text: str) -> None:
         """Add to the text of the answer. Without `keep_data` only its beginning is kept."""
@@ -360,7 +396,16 @@ class StreamParser(Intake):
             self._incomplete = machine.incomplete
         if self.documents == "all" and machine.started:
             self._list.append(machine.tree(None))
-        return [] if self._locator is None else self._locator.resume(machine.rest)
+        return self._behind(machine.rest)
+
+    def _behind(self, text: str) -> list[Step]:
+        """What the locator makes of text behind a document."""
+        if self._locator is None:
+            if not text or self._machine.solo:
+                return []
+            self._locator = Locator(kind=self._kind, held=self.limits.held)
+            self._locator.count = 1
+        return self._locator.resume(text)
 
     def _follow(self, steps: list[Step], out: list[StreamingData], *, keep: bool = True) -> None:
         """Do what the locator found. A document that begins goes to the machine, which logs it unless `keep`.
@@ -417,7 +462,7 @@ class StreamParser(Intake):
             machine.begin(None, 0)
         self._incomplete = []
         self._reading = True
-        if self._locator.kind == "string" and text[0] not in _STRING_STARTS:
+        if self._kind == "string" and text[0] not in _STRING_STARTS:
             self._text = True
             self._direct = -1
             if not keep:
@@ -457,12 +502,14 @@ class StreamParser(Intake):
     @property
     def reasoning_done(self) -> bool:
         """True when no reasoning can come any more (there may have been none)."""
+        if self._splitter is None:
+            return self._family is None or not self._fresh
         return self._splitter.done or self._parsed is not None
 
     @property
     def has_reasoning(self) -> bool:
         """True when a block of reasoning was opened."""
-        return self._splitter.blocks > 0
+        return self._splitter is not None and self._splitter.blocks > 0
 
     @property
     def error(self) -> StreamParseError | None:
@@ -531,11 +578,13 @@ class StreamParser(Intake):
             return "error"
         if self._parsed is not None:
             return "closed"
-        if self._splitter.inside:
+        if self._splitter is not None and self._splitter.inside:
             return "reasoning"
         if self._reading:
             return "streaming" if self._machine.started else "waiting"
-        return "closed" if self._locator is not None and self._locator.count else "waiting"
+        if self._locator is None:
+            return "waiting" if self._fresh else "closed"
+        return "closed" if self._locator.count else "waiting"
 
     # ---------------------------------------------------------------------------------------------------------- the end
 
@@ -550,15 +599,19 @@ class StreamParser(Intake):
         if self.error is not None:
             raise self.error
         self._direct = -1
+        if self._fresh:
+            self._prepare()
         out: list[StreamingData] = []
         rest = self._decoder.close()
         if rest:
             self._push(rest, out)
-        guessed = self._splitter.guessed and self._splitter.inside
-        for piece in self._splitter.close():
-            self._sort(piece, out)
-            if self._error is not None:
-                break
+        guessed = False
+        if self._splitter is not None:
+            guessed = self._splitter.guessed and self._splitter.inside
+            for piece in self._splitter.close():
+                self._sort(piece, out)
+                if self._error is not None:
+                    break
         if self._locator is not None and not self._reading and self._error is None:
             self._follow(self._locator.close(), out)
         if self._reading and self._error is None:
@@ -625,7 +678,7 @@ class StreamParser(Intake):
                 if self.documents == "all":
                     self._list.append(machine.tree(None))
                 return
-        if self._splitter.found == "unclosed":
+        if self._splitter is not None and self._splitter.found == "unclosed":
             machine.note("unclosed_reasoning")
         else:
             machine.note("no_document")
@@ -647,7 +700,7 @@ class StreamParser(Intake):
 
     def _result(self, out: list[StreamingData]) -> Parsed:
         machine = self._machine
-        if self._splitter.found == "missing":
+        if self._splitter is not None and self._splitter.found == "missing":
             machine.note("no_reasoning")
         if self.documents == "all":
             has_data = bool(self._list)

@@ -316,8 +316,8 @@ class Splitter:
         "_searched", "_state", "_thought", "blocks", "found",
     )  # fmt: skip
 
-    def __init__(self, family: Family | None, *, starts_inside: bool = False, held: int = 4096) -> None:
-        self._family = Family(()) if family is None else family
+    def __init__(self, family: Family, *, starts_inside: bool = False, held: int = 4096) -> None:
+        self._family = family
         self._held = held
         self._buffer = ""
         self._at = 0  # how far the buffer was given out
@@ -327,13 +327,13 @@ class Splitter:
         self._closers: tuple[str, ...] = ()
         self._delimiters: tuple[str, ...] = ()  # the closers, and what else ends the message that is open
         self._kind = ANSWER  # of the message that is open
-        self._forced = starts_inside and family is not None
+        self._forced = starts_inside
         self._thought = False  # the block has text already
         self.blocks = 0
         """How many blocks were opened."""
         self.found = ""
         """How the block ended, for diagnostics: `closed`, `unclosed`, `missing` (it was to be there and was not)."""
-        self._state = _DONE if family is None else _BEFORE
+        self._state = _BEFORE
 
     @property
     def done(self) -> bool:

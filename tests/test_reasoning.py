@@ -16,7 +16,7 @@ from support.values import show
 
 from streamparse import LimitExceeded, Limits, StreamParser, UsageError
 from streamparse.provider import Finish, ReasoningDelta, TextDelta
-from streamparse.reasoning import FAMILIES, Splitter, as_family, call_name
+from streamparse.reasoning import FAMILIES, Family, Splitter, as_family, call_name
 from streamparse.turn import ParserOptions, Turn
 
 THOUGHT = 'Okay: a < b?\n\n1. A draft: {"city": "Rome"}\nWait — that\'s wrong… </ thin <|x|> so \'Paris\'.'
@@ -86,6 +86,12 @@ WRITTEN: dict[str, list[tuple[str, str, str, str]]] = {
 NOT_IN_AUTO = {"Here is my thought process:\n", "Here's my thought process: ", "<analysis>"}
 ROWS = [(family, *row) for family, rows in WRITTEN.items() for row in rows]
 IDS = [f"{family}-{index}" for family, rows in WRITTEN.items() for index in range(len(rows))]
+
+
+def wanted_family(value: Any) -> Family:
+    family = as_family(value)
+    assert family is not None
+    return family
 
 
 def everywhere(text: str, **options: Any) -> Outcome:
@@ -521,7 +527,7 @@ def test_name_of_a_call() -> None:
 
 def test_kinds_of_a_preamble() -> None:
     """The first piece of a text beside the answer is told from those that go on with it."""
-    splitter = Splitter(as_family("gpt-oss"))
+    splitter = Splitter(wanted_family("gpt-oss"))
     opener = "<|channel|>commentary<|message|>"
     found = [piece for chunk in (opener, "ab", "cd", "ef<|end|>") for piece in splitter.feed(chunk)]
     assert found + splitter.close() == [(0, opener), (5, "ab"), (4, "cd"), (4, "ef"), (0, "<|end|>")]
@@ -585,6 +591,38 @@ def test_reasoning_from_a_field_and_inline() -> None:
 
 
 # ---- custom delimiters
+
+
+def test_none_is_looked_for() -> None:
+    """The tags are text round the document."""
+    text = '<think>a</think>{"b": 1}</think>'
+    parser = StreamParser(reasoning=None)
+    assert parser.reasoning_done and not parser.has_reasoning
+    for chunk in each(text):
+        parser.feed(chunk)
+    parsed = parser.close()
+    assert (parsed.reasoning, parsed.text, parsed.data) == ("", text, {"b": 1})
+    assert everywhere(text, reasoning=None).data == show({"b": 1})
+
+
+@pytest.mark.parametrize("opener", ["{", '{"think":', "re:[{]"])
+def test_opener_like_the_beginning_of_a_document(opener: str) -> None:
+    text = '{"think":1}[2]'
+    begin = 9 if "think" in opener else 1
+    assert everywhere(text, reasoning=(opener, "}")).data == show([2])
+    parser = StreamParser(reasoning=(opener, "}"))
+    parser.feed(text)
+    assert (parser.close().reasoning, parser.has_reasoning) == (text[begin:10], True)
+
+
+@pytest.mark.parametrize("chunk", ['{"a', '{"a": 1}', '{"a": 1} x'])
+def test_no_reasoning_can_come_any_more(chunk: str) -> None:
+    """Once the answer has begun."""
+    parser = StreamParser()
+    assert not parser.reasoning_done and parser.status == "waiting"
+    parser.feed(chunk)
+    assert parser.reasoning_done and not parser.has_reasoning
+    assert parser.status == ("closed" if "}" in chunk else "streaming")
 
 
 def test_custom_pairs() -> None:
@@ -680,7 +718,7 @@ def soup(seed: int) -> str:
 
 def split(text: str, chunks: list[str], **options: Any) -> list[tuple[int, str]]:
     """The pieces, neighbours of one kind joined, the first of a block told by its kind."""
-    splitter = Splitter(as_family("auto"), **options)
+    splitter = Splitter(wanted_family("auto"), **options)
     found = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
     assert "".join(piece for _, piece in found) == text, "the pieces are not the text"
     assert splitter.held == ""
@@ -762,16 +800,15 @@ KINDS = {"skip": 0, "answer": 2, "thought": 3, "aside": 5, "call": 6, "arguments
         ("gpt-oss", False, f"skip:{HEAD} thought:a call:{TO} arguments:{{}} end:<|call|>", "closed", 1),
         ("gpt-oss", True, f"call:{TO} arguments:{{}} end:<|call|>", "missing", 0),
         ("gpt-oss", True, f"thought:a skip:{FINAL} answer:b", "closed", 1),
-        (None, False, "answer:<think>a", "", 0),
     ],
 )
-def test_pieces(family: str | None, inside: bool, wanted_pieces: str, found: str, blocks: int) -> None:
+def test_pieces(family: str, inside: bool, wanted_pieces: str, found: str, blocks: int) -> None:
     """A closer, an opener and the white space round them (`␣`) are no text of either side."""
     rows = [part.split(":", 1) for part in wanted_pieces.split()]
     wanted = [(KINDS[kind], text.replace("␣", " ")) for kind, text in rows]
     text = "".join(piece for _, piece in wanted)
     for chunks in ([text], each(text), *two_way(text)):
-        splitter = Splitter(as_family(family), starts_inside=inside)
+        splitter = Splitter(wanted_family(family), starts_inside=inside)
         assert (splitter.found, splitter.blocks, splitter.guessed) == ("", 0, inside)
         told = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
         merged: list[tuple[int, str]] = []
@@ -792,7 +829,7 @@ def test_copies_of_a_splitter_go_on_alike() -> None:
     whole = split(text, [text])
     for cut in range(len(text)):
         for fresh in (lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy):
-            splitter = Splitter(as_family("auto"))
+            splitter = Splitter(wanted_family("auto"))
             told = splitter.feed(text[:cut])
             state = {name: getattr(splitter, name) for name in Splitter.__slots__}
             other = fresh(splitter)
@@ -860,7 +897,7 @@ def test_a_delimiter_that_is_too_long_does_not_count() -> None:
     """The first one that fits into what may be held does."""
     text = "<a>.xxxxxy"
     for chunks in ([text], each(text), *two_way(text)):
-        splitter = Splitter(as_family(("<a>", "re:x{1,20}y")), held=3)
+        splitter = Splitter(wanted_family(("<a>", "re:x{1,20}y")), held=3)
         found = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
         assert "".join(piece for kind, piece in found if kind in (1, 3)) == ".xxx"
 
@@ -869,7 +906,7 @@ def test_a_delimiter_that_is_too_long_does_not_count() -> None:
 def test_a_delimiter_that_is_just_short_enough_counts(held: int) -> None:
     text = "<aa><aa>x<bb>y"
     for chunks in ([text], each(text), *two_way(text)):
-        splitter = Splitter(as_family(("<aa>", "<bb>")), held=held)
+        splitter = Splitter(wanted_family(("<aa>", "<bb>")), held=held)
         found = [piece for chunk in chunks for piece in splitter.feed(chunk)] + splitter.close()
         assert "".join(piece for kind, piece in found if kind in (1, 3)) == "x"
         assert "".join(piece for kind, piece in found if kind == 2) == "y"
@@ -884,7 +921,7 @@ def test_blocks_are_counted() -> None:
         ("</think>x", False, 0),
         ("x", False, 0),
     ):
-        splitter = Splitter(as_family("auto"), starts_inside=inside)
+        splitter = Splitter(wanted_family("auto"), starts_inside=inside)
         splitter.feed(text)
         assert splitter.blocks == count
 
@@ -948,7 +985,7 @@ LONG = {
 def test_long_reasoning_is_linear(name: str) -> None:
     """What is held is bounded, and the test ends: quadratic work would take hours."""
     for text, size in ((LONG[name], MANY + 100), (LONG[name], 1000), (LONG[name][: MANY // 5], 7)):
-        splitter = Splitter(as_family("auto"))
+        splitter = Splitter(wanted_family("auto"))
         most = total = 0
         for chunk in pieces(text, list(range(size, len(text), size))):
             total += sum(len(piece) for _, piece in splitter.feed(chunk))
