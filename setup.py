@@ -2,7 +2,8 @@
 
 There is one source: ``streamparse/machine.py``. It is installed as it is, and a copy of it is compiled with Cython
 under the name ``_machine_c``, so that both twins can be imported side by side and compared.
-``streamparse/machine_c.pxd`` gives the copy its C types; without that file it compiles too, but runs slower.
+``streamparse/machine_c.pxd`` gives the copy its C types. The integers that it imports (the states, the places in a
+field) are constants of C in it.
 
 The environment variable ``STREAMPARSE_BUILD`` says what is wanted:
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -30,6 +32,7 @@ if MODE not in MODES:
 
 SOURCE = Path("streamparse/machine.py")
 TYPES = Path("streamparse/machine_c.pxd")
+INTEGERS = (Path("streamparse/states.py"), Path("streamparse/fields.py"))
 MODULE = "streamparse._machine_c"
 
 # Annotations stay hints: only the pxd gives C types. Otherwise Cython would read `text: str` as "exactly str" and
@@ -72,26 +75,29 @@ CHANGES = {
 def stage(folder: Path) -> Path:
     """Lay the sources of the twin in *folder* as the package that Cython expects, and return the module to compile.
 
-    The copy ends with the hash of what was copied, by which the tests notice a twin that is older than its source.
+    The copy ends with the hash of what was read, by which the tests notice a twin that is older than its sources.
     """
     package = folder / "streamparse"
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").touch()  # makes the folder a package, so that the pxd is found under its full name
-    source = SOURCE.read_bytes()
     module = package / "_machine_c.py"
-    compiled = source
+    compiled = SOURCE.read_bytes()
     for old, new in CHANGES.items():
         if compiled.count(old) != 1:
             raise RuntimeError(f"{SOURCE} should hold {old.decode()!r} once")
         compiled = compiled.replace(old, new)
     # The loops look at positions that they have checked; the call that Cython makes for an index checks them again.
     compiled = compiled.replace(b" char = text[pos]\n", b" char = PyUnicode_READ_CHAR(text, pos)\n")
-    module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(source).hexdigest().encode())
-    types = package / "_machine_c.pxd"
-    if TYPES.exists():
-        types.write_bytes(TYPES.read_bytes())
-    else:
-        types.unlink(missing_ok=True)
+    compiled = compiled.replace(b" COMPILED", b" True")  # known to the compiler, who drops the other branch
+    constants = b"\ncdef enum:\n"
+    for path in INTEGERS:
+        for name, value in re.findall(rb"^([A-Z_]+): Final = ([0-9]+)$", path.read_bytes(), re.MULTILINE):
+            compiled, imported = re.subn(rb"^    %s,\n" % name, b"", compiled, flags=re.MULTILINE)
+            if imported:
+                constants += b"    %s = %s\n" % (name, value)
+    sources = b"".join(path.read_bytes() for path in (SOURCE, TYPES, *INTEGERS))
+    module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(sources).hexdigest().encode())
+    (package / "_machine_c.pxd").write_bytes(TYPES.read_bytes() + constants)
     return module
 
 
@@ -132,6 +138,6 @@ class BuildTwin(build_ext):
 
 
 # `optional` keeps setuptools from asking for the file of a twin that could not be built.
-TWIN = Extension(MODULE, [str(SOURCE)], depends=[str(TYPES)], optional=MODE == "auto")
+TWIN = Extension(MODULE, [str(SOURCE)], depends=[str(TYPES), *map(str, INTEGERS)], optional=MODE == "auto")
 
 setup(ext_modules=[] if MODE == "pure" else [TWIN], cmdclass={"build_ext": BuildTwin})

@@ -1141,10 +1141,15 @@ class Machine:
         """Close the current container. Returns the state behind it."""
         node = self.node
         assert node is not None
-        out.append(make_event(node, "done", None, self.container if self.keep_data else None))
+        value = self.container
+        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+        event._field = node
+        event._type = "done"
+        event._delta = None
+        event._value = value if self.keep_data else None
+        out.append(event)
         if self.in_object:
             self.objects -= 1
-        value = self.container
         node[LIVE] = None
         at = node[KEY]
         self.in_object = type(at) is str

@@ -7,9 +7,6 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyU
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
 
-cdef Py_ssize_t AFTER, BARE, BUFFERED, CLOSER, COLON, DEAD, DOUBLED, END, FIRST_KEY, FIRST_VALUE, GAP, JOIN, KEY_STRING
-cdef Py_ssize_t NEXT_KEY, OTHER_CLOSER, QUOTED, STRING, TEXT, TRIPLE, VALUE, WORDS
-cdef Py_ssize_t KEY, KIND, LIVE, ORIGIN, PARENT
 cdef Py_ssize_t BLOCK, _COPIED
 cdef dict _SIMPLE_ESCAPES
 cdef bint COMPILED
@@ -77,7 +74,7 @@ cdef class Machine:
     cpdef Py_ssize_t scalar(self, str kind, object lexeme, object value, list out)
     @cython.locals(field=list, place=dict, entry=tuple)
     cpdef push(self, bint is_object, list out)
-    @cython.locals(node=list, parent=list, plain=bint, keys=dict, key=str)
+    @cython.locals(node=list, parent=list, plain=bint, keys=dict, key=str, event=StreamingData)
     cpdef Py_ssize_t pop(self, list out)
     cpdef key_again(self, str text, Py_ssize_t pos, list out)
     cpdef str raw_text(self, str text, Py_ssize_t pos, Py_ssize_t stop)

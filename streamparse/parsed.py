@@ -31,7 +31,7 @@ class Parsed:
         incomplete: tuple[str, ...],
         diagnostics: tuple[Diagnostic, ...],
         diagnostic_count: int,
-        thoughts: TextLog,
+        thoughts: TextLog | None,
         answer: TextLog,
         events: tuple[StreamingData, ...],
     ) -> None:
@@ -48,7 +48,7 @@ class Parsed:
     @property
     def reasoning(self) -> str:
         """What the model thought."""
-        return self._thoughts.text()
+        return "" if self._thoughts is None else self._thoughts.text()
 
     @property
     def text(self) -> str:

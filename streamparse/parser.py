@@ -15,7 +15,7 @@ import copy
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .decode import Decoder, repair_surrogates
@@ -191,7 +191,7 @@ class StreamParser(Intake):
         super().__init__(machine, stage, self._answer.recent)
         self._candidate = ""  # the beginning of another document, which may fit the output better
         self._text = False  # the answer is a string without quotes
-        self._thoughts = TextLog()
+        self._thoughts: TextLog | None = None
         self._aside: list[str] = []  # text for the user beside the answer (gpt-oss: a preamble)
         self._call = _NO_CALL  # the last piece of a tool call in the text
         self._calls: list[InlineCall] = []  # the pieces that were not taken yet
@@ -208,7 +208,7 @@ class StreamParser(Intake):
             self._machine.begin(self._root, 0)
         self._source = source
         self._path_style: PathStyle = path_style
-        self._incomplete: list[str] = []
+        self._incomplete: Sequence[str] = ()
         self._error: StreamParseError | None = None
         self._parsed: Parsed | None = None
 
@@ -317,7 +317,9 @@ class StreamParser(Intake):
             self._places.setdefault(FIRST_THOUGHT if kind == THOUGHT else kind, self._machine.position())
         self._machine.skip(text)
         if kind in (THOUGHT, FIRST_THOUGHT):
-            if kind == FIRST_THOUGHT and not self._thoughts.empty:
+            if self._thoughts is None:
+                self._thoughts = TextLog()
+            elif kind == FIRST_THOUGHT:
                 self._thoughts.append("\n\n")
             self._thoughts.append(repair_surrogates(text))
         elif kind in (CALL, ARGUMENTS, CALL_END):
@@ -460,7 +462,7 @@ class StreamParser(Intake):
         elif self._locator.count > 1:
             out.append(make_event(field_at((), "object", self._source, self._path_style), "reset", None, None))
             machine.begin(None, 0)
-        self._incomplete = []
+        self._incomplete = ()
         self._reading = True
         if self._kind == "string" and text[0] not in _STRING_STARTS:
             self._text = True
@@ -484,7 +486,7 @@ class StreamParser(Intake):
 
     def take_reasoning(self) -> str:
         """The reasoning text that was decided since the last call."""
-        return self._thoughts.take()
+        return "" if self._thoughts is None else self._thoughts.take()
 
     def take_tool_calls(self) -> list[InlineCall]:
         """The pieces of tool calls that the model wrote into its text (gpt-oss) and that came since the last call.
@@ -650,7 +652,8 @@ class StreamParser(Intake):
         machine = self._machine
         if guessed:
             # The block was only said to be open, and never closed: a document in it is the answer after all.
-            if self._look_into(self._thoughts.text(), FIRST_THOUGHT, out):
+            thought = "" if self._thoughts is None else self._thoughts.text()
+            if self._look_into(thought, FIRST_THOUGHT, out):
                 machine.note("no_reasoning")
                 return
             self._locator.empty = ""  # an empty document in the reasoning

@@ -62,9 +62,11 @@ def test_twin_is_there_where_it_was_demanded() -> None:
 def test_twin_was_built_from_this_source() -> None:
     if importlib.util.find_spec(TWIN) is None:
         pytest.skip("the compiled twin is not built")
-    source = hashlib.sha256((ROOT / "streamparse" / "machine.py").read_bytes()).hexdigest()
+    names = ("machine.py", "machine_c.pxd", "states.py", "fields.py")
+    sources = b"".join((ROOT / "streamparse" / name).read_bytes() for name in names)
     built = import_module(TWIN).SOURCE_SHA256
-    assert built == source, "the twin is older than machine.py: run `pip install -e .` again"
+    message = f"the twin is older than one of {', '.join(names)}: run `pip install -e .` again"
+    assert built == hashlib.sha256(sources).hexdigest(), message
 
 
 @pytest.mark.parametrize("pure", ["", "1"])

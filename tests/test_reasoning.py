@@ -597,7 +597,7 @@ def test_none_is_looked_for() -> None:
     """The tags are text round the document."""
     text = '<think>a</think>{"b": 1}</think>'
     parser = StreamParser(reasoning=None)
-    assert parser.reasoning_done and not parser.has_reasoning
+    assert (parser.reasoning_done, parser.has_reasoning) == (True, False)
     for chunk in each(text):
         parser.feed(chunk)
     parsed = parser.close()
@@ -619,9 +619,9 @@ def test_opener_like_the_beginning_of_a_document(opener: str) -> None:
 def test_no_reasoning_can_come_any_more(chunk: str) -> None:
     """Once the answer has begun."""
     parser = StreamParser()
-    assert not parser.reasoning_done and parser.status == "waiting"
+    assert (parser.reasoning_done, parser.status) == (False, "waiting")
     parser.feed(chunk)
-    assert parser.reasoning_done and not parser.has_reasoning
+    assert (parser.reasoning_done, parser.has_reasoning) == (True, False)
     assert parser.status == ("closed" if "}" in chunk else "streaming")
 
 
