@@ -235,7 +235,7 @@ class StreamParser(Intake):
         """Whether the text that `chunk` begins is the document from its first character on: the machine may have it."""
         return (
             chunk.startswith('{"')
-            and len(chunk) <= self._longest
+            and len(chunk) <= min(self._longest, self.limits.document)
             and not self._starts_inside
             and self._kind != "string"
             and (self._family is None or not self._family.may_begin("{"))
@@ -303,6 +303,8 @@ class StreamParser(Intake):
         held = self._undecided()
         machine = self._machine
         machine.limit("document", self.limits.document, held, len(held))
+        if self._reading:
+            self._stopped([])
         self._error = machine.error
         self._direct = -1
 
@@ -499,7 +501,7 @@ class StreamParser(Intake):
 
     def take_text(self) -> str:
         """The answer's text that was decided since the last call."""
-        return self._answer.take()
+        return self._answer.take(final=self._parsed is not None or self._error is not None)
 
     @property
     def reasoning_done(self) -> bool:

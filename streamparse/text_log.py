@@ -12,7 +12,7 @@ BLOCK: Final = 512  # pieces that are kept apart before they are joined
 class TextLog:
     """Text that arrives in small pieces: `recent` ones, and joined `blocks` of older ones. Hands out what is new."""
 
-    __slots__ = ("_blocks_taken", "_chars_taken", "_pieces_taken", "blocks", "recent")
+    __slots__ = ("_blocks_taken", "_chars_taken", "_half", "_pieces_taken", "blocks", "recent")
 
     def __init__(self) -> None:
         self.recent: list[str] = []
@@ -20,6 +20,7 @@ class TextLog:
         self._blocks_taken = 0
         self._pieces_taken = 0  # of `recent`
         self._chars_taken = 0  # the same in characters: the pieces may be joined to a block meanwhile
+        self._half = ""  # of a surrogate pair, that was not handed out: the other may come
 
     @property
     def empty(self) -> bool:
@@ -37,8 +38,8 @@ class TextLog:
         self.blocks.append("".join(self.recent))
         self.recent.clear()
 
-    def take(self) -> str:
-        """The text since the last call."""
+    def take(self, *, final: bool = False) -> str:
+        """The text since the last call. Half a surrogate pair at its end waits, unless the text is `final`."""
         if len(self.blocks) == self._blocks_taken:
             text = "".join(self.recent[self._pieces_taken :])
             self._chars_taken += len(text)
@@ -48,6 +49,11 @@ class TextLog:
             self._blocks_taken = len(self.blocks)
             self._chars_taken = sum(map(len, self.recent))
         self._pieces_taken = len(self.recent)
+        if self._half:
+            text = self._half + text
+            self._half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff" and not final:
+            text, self._half = text[:-1], text[-1]
         return repair_surrogates(text)
 
     def text(self) -> str:

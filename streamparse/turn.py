@@ -278,11 +278,13 @@ class Turn:
             self.error = self.error or invalid[0].to_error()
 
     def _tell_text(self, piece: str, out: Messages) -> None:
+        piece = repair_surrogates(piece)
         self._end_reasoning(out)
         self._text.append(piece)
         out.append(ResultMessage("delta", piece))
 
     def _tell_reasoning(self, piece: str, out: Messages, *, native: bool) -> None:
+        piece = repair_surrogates(piece)
         if self._reasoning and native != self._reasoning_is_native:
             piece = "\n\n" + piece  # from a field of its own and inline in one turn: two blocks
         self._reasoning_is_native = native

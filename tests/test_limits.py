@@ -20,6 +20,27 @@ from streamparse import LimitExceeded, Limits, StreamParseError, StreamParser
 DIALECTS = ["llm", "strict", "json5"]
 
 
+@pytest.mark.parametrize("documents", ["first", "all"])
+@pytest.mark.parametrize("bound", [1, 3, 9, 14, 40])
+def test_what_is_left_of_a_text_that_was_too_long(bound: int, documents: Any) -> None:
+    """What a parser shows after the bound of the whole text does not depend on how the text came."""
+    text = '{"a": [1, "xyz"]} <b>{"a": [1, 2]}'
+
+    def left(chunks: list[Any]) -> tuple[Any, ...]:
+        parser = StreamParser(limits=Limits(document=bound), documents=documents)
+        for chunk in chunks:
+            if parser.error is None:
+                parser.feed(chunk)
+        return parser.status, parser.open_paths, show(parser.data), show(parser.snapshot())
+
+    whole = left([text])
+    assert whole[0] == ("error" if bound < len(text) else "closed")
+    if bound < len(text):
+        assert whole[1] == []
+    for chunks in ([text.encode()], each(text), each(text.encode()), *two_way(text)):
+        assert left(chunks) == whole, chunks
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     ("name", "value", "fits", "exceeds", "path"),

@@ -182,6 +182,28 @@ def test_other_choices_are_counted_and_not_read() -> None:
     assert done.response.event_coverage.observed_events == 4
 
 
+def test_halves_of_a_surrogate_pair_are_one_character_of_the_answer() -> None:
+    """Wherever the pair is cut, and no message holds a half: it could not be encoded."""
+    for text in ('{"a": "\ud83d\ude00"}', '{"a": "x"} \ud83d\ude00', 'so \ud83d\ude00 {"a": 1}'):
+        at = text.index("\ude00")
+        folded = Folded(
+            TextDelta(text=text[: at - 3]), TextDelta(text=text[at - 3 : at]), TextDelta(text=text[at:]), STOP
+        )
+        assert folded.joined("delta") == folded.response.text == text.replace("\ud83d\ude00", "\U0001f600")
+        assert "\ufffd" not in str(folded.messages[-1])
+    strict = Turn(ParserOptions(dialect="strict"))
+    folded = Folded(
+        ReasoningDelta(text="\ud83d"),
+        TextDelta(text='{"a" 1 \ud83d'),
+        TextDelta(text="\ude00"),
+        TextDelta(text="\ud83d", aside=True),
+        STOP,
+        turn=strict,
+    )
+    assert folded.joined("reasoning_delta") == "\ufffd"
+    assert all(char < "\ud800" or char > "\udfff" for text in folded.data("delta", "original_delta") for char in text)
+
+
 def test_text_that_only_the_terminal_event_has_is_read() -> None:
     done = Folded(Result(text='{"a": 1}'))
     assert (done.response.text, done.response.data, done.response.end_state) == ('{"a": 1}', {"a": 1}, "complete")

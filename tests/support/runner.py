@@ -78,10 +78,12 @@ class Run:
         self.error: StreamParseError | None = None
         self.parsed: Any = None
         taken: list[str] = []
+        texts: list[str] = []
         try:
             for chunk in chunks:
                 self.events += parser.feed(chunk)
                 taken.append(parser.take_reasoning())
+                texts.append(parser.take_text())
             self.parsed = parser.close()
             self.events += self.parsed.events
         except StreamParseError as error:
@@ -89,7 +91,9 @@ class Run:
             if isinstance(error, IncompleteJSONError):
                 self.events += error.events
         taken.append(parser.take_reasoning())
+        texts.append(parser.take_text())
         self.taken_reasoning = "".join(taken)
+        self.taken_text = "".join(texts)
         self.data = self.parsed.data if self.parsed is not None else parser.snapshot()
         self.outcome = self._outcome()
 
@@ -104,6 +108,8 @@ class Run:
             fault = Fault(type(error).__name__, *place)
         if parsed is not None:
             assert self.taken_reasoning == parsed.reasoning, "take_reasoning() and Parsed.reasoning tell two stories"
+            if parsed.text:  # there is none without `keep_data`
+                assert self.taken_text == parsed.text, "take_text() and Parsed.text tell two stories"
         return Outcome(
             events=merge(self.events),
             data=show(self.data),
