@@ -88,6 +88,8 @@ def stage(folder: Path) -> Path:
         compiled = compiled.replace(old, new)
     # The loops look at positions that they have checked; the call that Cython makes for an index checks them again.
     compiled = compiled.replace(b" char = text[pos]\n", b" char = PyUnicode_READ_CHAR(text, pos)\n")
+    # A call of the class goes through its metaclass.
+    compiled = compiled.replace(b"event = StreamingData()\n", b"event = StreamingData.__new__(StreamingData)\n")
     compiled = compiled.replace(b" COMPILED", b" True")  # known to the compiler, who drops the other branch
     constants = b"\ncdef enum:\n"
     for path in INTEGERS:

@@ -88,6 +88,40 @@ def floor() -> Contender:
     return Contender("F: append + one event object", Gives(), run)
 
 
+def empty_call() -> Contender:
+    """What tells machines apart: the same call cost as much where the goals were set as it does in this run, or not."""
+
+    class Empty:
+        def feed(self, delta: str) -> None: ...
+
+    def run(deltas: list[str]) -> None:
+        feed = Empty().feed
+        for delta in deltas:
+            feed(delta)
+
+    return Contender("C: an empty method call", Gives(), run)
+
+
+def idle_parser() -> Contender:
+    """What every push parser written in Python costs that gives events: the floor F, in a method that returns them."""
+
+    class Idle:
+        def __init__(self) -> None:
+            self.buffer: list[str] = []
+            self.parts = ("a", "b")
+
+        def feed(self, delta: str) -> list[EventSlot]:
+            self.buffer.append(delta)
+            return [EventSlot("a.b", "a.b", self.parts, delta, None, False, "delta", "string", "content")]
+
+    def run(deltas: list[str]) -> None:
+        feed = Idle().feed
+        for delta in deltas:
+            feed(delta)
+
+    return Contender("P: F in a method that returns the event", Gives(), run)
+
+
 def loads_once() -> Contender:
     return Contender("L: json.loads, once at the end", Gives(value=True), lambda deltas: json.loads("".join(deltas)))
 

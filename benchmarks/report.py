@@ -130,7 +130,7 @@ def gives(result: Result) -> str:
     rows = [
         [name, *marks]
         for name, marks in result["gives"].items()
-        if not name.startswith(("F:", "L:")) and not name.endswith("strict")
+        if not name.startswith(("F:", "C:", "P:", "L:")) and not name.endswith("strict")
     ]
     return table(head, rows).replace("---:", ":---:")
 
@@ -289,7 +289,7 @@ def plot_per_delta(result: Result, text: str = "nested4k") -> str:
     cells = [
         (name, micro)
         for name, (micro, _, _) in result["cells"].get(text, {}).items()
-        if micro and not name.startswith("L:")
+        if micro and not name.startswith(("C:", "L:"))
     ]
     if not cells:
         return ""

@@ -209,7 +209,7 @@ def main(arguments: list[str]) -> int:
 
     ours = list(who.twins())
     peers = [] if chosen.ours else who.importable(who.YARDSTICKS if chosen.quick else who.PEERS)
-    field = [who.floor(), *ours, who.loads_once(), *peers]
+    field = [who.floor(), who.empty_call(), who.idle_parser(), *ours, who.loads_once(), *peers]
     texts = {name: text for name, text in documents().items() if not chosen.only or name in chosen.only}
     packages = {twin: package for twin in ("compiled", "interpreted") if (package := who.load_twin(twin)) is not None}
     rounds = chosen.rounds or (5 if chosen.quick else 11)

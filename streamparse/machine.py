@@ -26,6 +26,7 @@ compares its state with `is`: a state is always one of the objects of `states.py
 from __future__ import annotations
 
 import re
+import sys
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
@@ -245,7 +246,7 @@ def untrack(field: Field) -> None:
 
 def make_event(field: Field, event_type: EventType, delta: str | None, value: Any) -> StreamingData:
     """An event of `field`. For a string's `delta` the value is the number of pieces so far, not the text."""
-    event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+    event = StreamingData()
     event._field = field
     event._type = event_type
     event._delta = delta
@@ -461,7 +462,8 @@ class Machine:
         self.depth: int = 0  # open containers
         self.object_root: bool = False  # the outermost of them is an object
         self.objects: int = 0  # open objects, the current one included
-        self.unique: int = 1 if parent is None else 0  # down to this depth no key comes a second time
+        # Down to this depth no key comes a second time. Without data none is kept.
+        self.unique: int = (1 if parent is None else 0) if self.keep_data else sys.maxsize
         self.doubled: list[int] = []  # depths at which a second closing brace is due
         self.leaf: Field = [None, "", "string", self.origin, None, None, None]  # the current or last string
         # What the guide says of the current container, and of those round it; and whether the string is told.
@@ -620,7 +622,7 @@ class Machine:
                             pieces.append(piece)
                         elif not pieces:
                             pieces.append("")  # the string is not empty
-                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                        event = StreamingData()
                         event._field = self.leaf
                         event._type = "delta"
                         event._delta = piece
@@ -679,13 +681,13 @@ class Machine:
                                 if wanted is not int and wanted is not True:
                                     self.heed(leaf, None, out)
                             self.put(key, value)
-                            event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                            event = StreamingData()
                             event._field = leaf
                             event._type = "delta"
                             event._delta = lexeme
                             event._value = value
                             out.append(event)
-                            event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                            event = StreamingData()
                             event._field = leaf
                             event._type = "done"
                             event._delta = None
@@ -817,7 +819,7 @@ class Machine:
                             pending = -1
                             self.end_string(out)
                         key = self.key
-                        if self.depth > self.unique and self.keep_data:
+                        if self.depth > self.unique:
                             self.key = key = self.memo.setdefault(key, key)
                         members = self.container
                         if key in members:
@@ -1070,7 +1072,7 @@ class Machine:
         if self.heeded:
             self.told = 2
             self.heeded = False
-        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+        event = StreamingData()
         event._field = self.leaf
         event._type = "done"
         event._delta = None
@@ -1142,7 +1144,7 @@ class Machine:
         node = self.node
         assert node is not None
         value = self.container
-        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+        event = StreamingData()
         event._field = node
         event._type = "done"
         event._delta = None
@@ -1767,7 +1769,7 @@ class Intake:
                             self._log.append(chunk)
                         elif not pieces:
                             pieces.append("")  # the string is not empty
-                        event = StreamingData.__new__(StreamingData) if COMPILED else StreamingData()
+                        event = StreamingData()
                         event._field = machine.leaf
                         event._type = "delta"
                         event._delta = chunk

@@ -406,6 +406,13 @@ def test_forced_start_with_a_document_alone(text: str, data: Any) -> None:
     check(text, "", data, answer=text, starts_in_reasoning=True)
 
 
+def test_forced_start_with_an_escaped_document_in_a_thought_that_is_not_closed() -> None:
+    """The document in the thought is the answer, also where it is escaped as if inside a string."""
+    got = everywhere('Hm, so {\\"a\\": [1]}', starts_in_reasoning=True)
+    assert (got.data, got.complete, got.text) == (show({"a": [1]}), True, '{\\"a\\": [1]}')
+    assert {"escaped_document", "no_reasoning"} <= got.codes
+
+
 def test_forced_start_streams_the_answer_at_once() -> None:
     parser = StreamParser(starts_in_reasoning=True)
     assert [event.delta for event in parser.feed('{"a":"x')] == ["x"]

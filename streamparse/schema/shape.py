@@ -232,11 +232,6 @@ class Shape:
         return None if index is None else self.options[index]
 
     @property
-    def undecided(self) -> bool:
-        """True for a union of which more than one alternative is left."""
-        return bool(self.options)
-
-    @property
     def opaque(self) -> bool:
         """True where code of the user's reads the value first: then its keys are not known to mean anything."""
         return self.compose is None and self.kinds == KINDS
