@@ -68,6 +68,8 @@ CHANGES = {
     b'For the compiled twin: setup.py fills it in."""\n': (
         b'For the compiled twin: setup.py fills it in."""\n    PyObject_GC_UnTrack(field)\n'
     ),
+    # The length of what is a `str`, and no subclass, needs no call.
+    b"\n        n = len(chunk)\n": b"\n        n = PyUnicode_GET_LENGTH(chunk)\n",
     b"\nclass Machine:": b"\n@cython.final\n@cython.cclass\nclass Machine:",
 }
 

@@ -278,7 +278,7 @@ def plain_end(text: str, pos: int) -> int:
 def is_calm(text: str) -> bool:
     """True when no character of `text` needs a look wherever it stands. For the compiled twin."""
     for char in text:  # noqa: SIM110  # a generator has no C types
-        if char == "\\" or char < " " or "\ud800" <= char <= "\udfff":
+        if (char <= "\\" and (char == "\\" or char < " ")) or "\ud800" <= char <= "\udfff":
             return False
     return True
 
@@ -969,16 +969,15 @@ class Machine:
     def hold(self, text: str, base: int, pending: int) -> None:
         """The quote at the offset `pending`, in `text`, is pending: keep the way back to it, and little before it."""
         at = pending - base
-        if at < _COPIED:
-            at = 0
-        self.held = [text[at:]]
-        self.held_at = base + at
         self.held_line = self.line
         self.held_line_start = self.line_start
-        lines = text.count("\n", 0, at) if at else 0
-        if lines:
+        if at < _COPIED:
+            at = 0
+        elif (lines := text.count("\n", 0, at)) > 0:
             self.held_line += lines
             self.held_line_start = base + text.rfind("\n", 0, at) + 1
+        self.held = [text[at:]]
+        self.held_at = base + at
 
     def accept(self, out: list[StreamingData]) -> int:
         """The pending end of the string is one: reading goes on behind it. Returns the state."""

@@ -2,7 +2,7 @@
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # tolerance.py, which both twins share, and for pickling.
 cimport cython
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
@@ -24,14 +24,14 @@ cdef class StreamingData:
 @cython.locals(event=StreamingData)
 cpdef StreamingData make_event(list field, str event_type, object delta, object value)
 @cython.locals(char=Py_UCS4, n=Py_ssize_t, kind=int, data=cython.p_void)
-cdef Py_ssize_t plain_end(str text, Py_ssize_t pos)
+cdef Py_ssize_t plain_end(str text, Py_ssize_t pos) noexcept
 @cython.locals(char=Py_UCS4, part=Py_ssize_t)
-cdef Py_ssize_t number_kind(str text)
+cdef Py_ssize_t number_kind(str text) noexcept
 @cython.locals(char=Py_UCS4, value=cython.longlong)
 cdef cython.longlong short_int(str lexeme)
 cdef untrack(list field)
 @cython.locals(char=Py_UCS4)
-cdef bint is_calm(str text)
+cdef bint is_calm(str text) noexcept
 @cython.locals(char=Py_UCS4, pos=Py_ssize_t, n=Py_ssize_t)
 cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 
