@@ -52,7 +52,8 @@ class Decoder:
         elif isinstance(chunk, (bytes, bytearray, memoryview)):
             if self._bytes is None:
                 self._bytes = codecs.getincrementaldecoder("utf-8")(INVALID)
-            return self._bytes.decode(bytes(chunk))  # pyright: ignore[reportUnknownArgumentType]  # whatever its format
+            half, self._half = self._half, ""  # the other half cannot come as bytes
+            return half + self._bytes.decode(bytes(chunk))  # pyright: ignore[reportUnknownArgumentType]  # any format
         else:
             raise UsageError(
                 f"feed() takes one piece of text, got {type(chunk).__name__}: {_short(chunk)}",

@@ -77,9 +77,9 @@ def parts_of(field: Field) -> Parts:
 def field_at(parts: Parts, kind: Kind, source: str, style: PathStyle, pieces: list[str] | None = None) -> Field:
     """A field that stands at `parts`, for events that come from elsewhere than a machine (a pickle, the wire)."""
     origin = (source, style)
-    field: Field = [None, "", "object", origin, "", "", None]
-    for part in parts:
-        field = [field, part, "array" if isinstance(part, int) else "object", origin, None, None, None]
-    field[KIND] = kind
+    kinds = [*("array" if isinstance(part, int) else "object" for part in parts), kind]  # of what each part is in
+    field: Field = [None, "", kinds[0], origin, "", "", None]
+    for part, own in zip(parts, kinds[1:], strict=True):
+        field = [field, part, own, origin, None, None, None]
     field[LIVE] = pieces
     return field

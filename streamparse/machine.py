@@ -945,7 +945,7 @@ class Machine:
                 state = KEY_STRING  # half an escape in a key
             elif state is DEAD or not self.solo:
                 self.stopped = True
-                self.rest = text[pos:]
+                self.rest = text[pos:] + half
                 pos = n
         if half and not self.stopped:
             text += half
@@ -1774,7 +1774,11 @@ class Intake:
                         event._delta = chunk
                         event._value = len(pieces)
                         return [event]
-                elif end <= machine.key_barrier and (machine.pending < 0 or end - machine.pending <= machine.max_held):
+                elif (
+                    end <= machine.key_barrier
+                    and end <= machine.max_document
+                    and (machine.pending < 0 or end - machine.pending <= machine.max_held)
+                ):
                     machine.offset = end
                     machine.key_pieces.append(chunk)
                     if machine.pending >= 0:

@@ -109,10 +109,10 @@ class StreamParser(Intake):
     """
 
     __slots__ = (
-        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_family", "_fresh",
-        "_incomplete", "_kind", "_list", "_locator", "_longest", "_parsed", "_path_style", "_places", "_reading",
-        "_root", "_source", "_splitter", "_starts_inside", "_text", "_thoughts", "_unescaper", "dialect", "documents",
-        "keep_data", "limits",
+        "_answer", "_aside", "_call", "_calls", "_candidate", "_decoder", "_ended", "_error", "_escapes", "_family",
+        "_fresh", "_incomplete", "_kind", "_list", "_locator", "_longest", "_parsed", "_path_style", "_places",
+        "_reading", "_root", "_source", "_splitter", "_starts_inside", "_text", "_thoughts", "_unescaper", "dialect",
+        "documents", "keep_data", "limits",
     )  # fmt: skip
 
     def __init__(
@@ -201,6 +201,7 @@ class StreamParser(Intake):
             self._direct = self._longest
         self._ended = False  # the document that counts is over: the rest is only skipped
         self._unescaper: Unescaper | None = None  # the document is escaped as if inside a string
+        self._escapes = 0  # characters that the machine does not count, since they were escapes
         self._places: dict[int, Place] = {}  # where the answer and the reasoning begin
         self._list: list[Any] = []  # the closed documents, with documents="all"
         self._root = field_at((), "array", source, path_style) if documents == "all" else None
@@ -223,6 +224,7 @@ class StreamParser(Intake):
             if type(chunk) is str and self._begins_at_once(chunk):
                 self._fresh = False
                 self._reading = True
+                self._places[ANSWER] = self._machine.position()
                 self._direct = self._longest
                 return Intake.feed(self, chunk)
             self._prepare()
@@ -251,6 +253,11 @@ class StreamParser(Intake):
 
     def _look(self, events: list[StreamingData]) -> list[StreamingData]:
         if self._machine.stopped:
+            rest = self._machine.rest
+            if rest and "\ud800" <= rest[-1] <= "\udbff":
+                # It came by the short way, past the decoder, who keeps the half until the other one comes.
+                self._answer.drop_half()
+                self._machine.rest = self._decoder.feed(rest)
             over = self._machine.overrun  # asked for now: the machine forgets it where another document begins
             self._follow(self._stopped(events), events)
             if over and self._error is None:
@@ -268,7 +275,7 @@ class StreamParser(Intake):
                     self._push(text[at : at + self._longest], out)
             return
         # The bound is on the text as it came, so that what is held back somewhere does not change the place.
-        room = self.limits.document - self._machine.offset - len(self._undecided())
+        room = self.limits.document - self._machine.offset - self._escapes - len(self._undecided())
         over = len(text) > room
         if over:
             text = text[: max(room, 0)]
@@ -296,7 +303,8 @@ class StreamParser(Intake):
         """What the stages hold back."""
         located = "" if self._locator is None else self._locator.held
         split = "" if self._splitter is None else self._splitter.held
-        return self._machine.buffer + self._candidate + located + split
+        escaped = "" if self._unescaper is None else self._unescaper.held
+        return self._machine.buffer + escaped + self._candidate + located + split
 
     def _reach_limit(self) -> None:
         """The text is longer than it may be. Everything up to the bound was read."""
@@ -374,7 +382,10 @@ class StreamParser(Intake):
         """Text of an escaped document, piece by piece: the machine stops behind any of them. Returns what follows."""
         assert self._unescaper is not None
         machine = self._machine
+        read = -len(self._unescaper.held)
         for piece, used in self._unescaper.feed(text):
+            self._escapes += used - read - len(piece)
+            read = used
             out.extend(machine.read(piece))
             if machine.stopped:
                 self._unescaper = None
@@ -602,13 +613,13 @@ class StreamParser(Intake):
             return self._parsed
         if self.error is not None:
             raise self.error
-        self._direct = -1
         if self._fresh:
             self._prepare()
         out: list[StreamingData] = []
         rest = self._decoder.close()
         if rest:
             self._push(rest, out)
+        self._direct = -1
         guessed = False
         if self._splitter is not None:
             guessed = self._splitter.guessed and self._splitter.inside
@@ -735,7 +746,11 @@ class StreamParser(Intake):
     # ----------------------------------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*Intake.__slots__, *self.__slots__) if name != "_log"}
+        # A subclass may have slots, or a dictionary, of its own.
+        slots = [name for one in type(self).__mro__ for name in one.__dict__.get("__slots__", ())]
+        state = {name: getattr(self, name) for name in slots if name[:2] != "__" and hasattr(self, name)}
+        del state["_log"]
+        return {**state, **getattr(self, "__dict__", {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -746,7 +761,7 @@ class StreamParser(Intake):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StreamParser:
-        other = StreamParser.__new__(StreamParser)
+        other = type(self).__new__(type(self))
         other.__setstate__({name: copy.deepcopy(value, memo) for name, value in self.__getstate__().items()})
         return other
 

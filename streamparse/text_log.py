@@ -38,6 +38,12 @@ class TextLog:
         self.blocks.append("".join(self.recent))
         self.recent.clear()
 
+    def drop_half(self) -> None:
+        """Take back half a surrogate pair at the end, if there is one: it will come again, with the other."""
+        pieces = self.recent or self.blocks
+        if pieces and "\ud800" <= pieces[-1][-1:] <= "\udbff":
+            pieces[-1] = pieces[-1][:-1]
+
     def take(self, *, final: bool = False) -> str:
         """The text since the last call. Half a surrogate pair at its end waits, unless the text is `final`."""
         if len(self.blocks) == self._blocks_taken:

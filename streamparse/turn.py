@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from .decode import repair_surrogates
+from .decode import Decoder, repair_surrogates
 from .dialect import Dialect, DialectName
 from .errors import Diagnostic, IncompleteJSONError, LimitExceeded, ProviderError, StreamParseError
 from .events import ResultMessage, StreamingData
@@ -162,6 +162,8 @@ class Turn:
         self._first_delta: float | None = None
         self._fed = False
         self._thought = False  # the answer's parser has no reasoning to give any more
+        # Half a surrogate pair waits for the other: no message holds a half.
+        self._halves = {"original": Decoder(), "text": Decoder(), "reasoning": Decoder()}
         self._original: list[str] = []
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -224,9 +226,7 @@ class Turn:
     # ---- the answer
 
     def _feed_text(self, piece: str, out: Messages, *, aside: bool = False) -> None:
-        shown = repair_surrogates(piece)
-        self._original.append(shown)
-        out.append(ResultMessage("original_delta", shown))
+        self._tell_original(self._whole("original", piece), out)
         if self._answer_tool is not None:
             self._aside.append(piece)
         elif aside:
@@ -277,14 +277,33 @@ class Turn:
         elif invalid and self._on_invalid == "raise":
             self.error = self.error or invalid[0].to_error()
 
+    def _whole(self, channel: str, piece: str) -> str:
+        return repair_surrogates(self._halves[channel].feed(piece))
+
+    def _rest(self, channel: str) -> str:
+        return repair_surrogates(self._halves[channel].close())
+
+    def _tell_original(self, piece: str, out: Messages) -> None:
+        if piece:
+            self._original.append(piece)
+            out.append(ResultMessage("original_delta", piece))
+
     def _tell_text(self, piece: str, out: Messages) -> None:
-        piece = repair_surrogates(piece)
         self._end_reasoning(out)
+        self._show_text(self._whole("text", piece), out)
+
+    def _show_text(self, piece: str, out: Messages) -> None:
+        if not piece:
+            return
         self._text.append(piece)
         out.append(ResultMessage("delta", piece))
 
     def _tell_reasoning(self, piece: str, out: Messages, *, native: bool) -> None:
-        piece = repair_surrogates(piece)
+        self._show_reasoning(self._whole("reasoning", piece), out, native=native)
+
+    def _show_reasoning(self, piece: str, out: Messages, *, native: bool) -> None:
+        if not piece:
+            return
         if self._reasoning and native != self._reasoning_is_native:
             piece = "\n\n" + piece  # from a field of its own and inline in one turn: two blocks
         self._reasoning_is_native = native
@@ -349,9 +368,10 @@ class Turn:
             self._thought = False
             self._original.clear()
             self._text.clear()
+            self._rest("original")
+            self._rest("text")
         if piece:
-            self._original.append(piece)
-            out.append(ResultMessage("original_delta", piece))
+            self._tell_original(self._whole("original", piece), out)
             self._parse(piece, out)
 
     def _parse_arguments(self, call: CallState, tool: _Tool, piece: str, out: Messages) -> None:
@@ -435,6 +455,9 @@ class Turn:
             self._parse("".join(self._aside), out)
         document = self._close_answer(out, broken=broken)
         self._close_calls(document, out)
+        self._tell_original(self._rest("original"), out)
+        self._show_text(self._rest("text"), out)
+        self._show_reasoning(self._rest("reasoning"), out, native=self._reasoning_is_native)
         if len(self._reasoning) > self._reasoning_told:
             self._tell_all_reasoning(out)
         self.error = error or self.error

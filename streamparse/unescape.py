@@ -17,16 +17,17 @@ _UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 class Unescaper:
     """`feed(text)` yields `(piece, end)`: text without its escapes, and how much of `text` was used for it so far."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
     def __init__(self) -> None:
-        self._held = ""  # the beginning of an escape
+        self.held = ""
+        """The beginning of an escape."""
 
     def feed(self, text: str) -> Iterator[tuple[str, int]]:
         """The pieces of `text`. One escape makes one piece, so that the reader can stop behind any of them."""
-        before = len(self._held)
-        text = self._held + text
-        self._held = ""
+        before = len(self.held)
+        text = self.held + text
+        self.held = ""
         pos = 0
         while pos < len(text):
             back = text.find("\\", pos)
@@ -42,7 +43,7 @@ class Unescaper:
                 pos += 6
                 yield chr(int(match[1], 16)), pos - before
             elif pos + 1 == len(text) or (text[pos + 1] == "u" and len(text) - pos < 6):
-                self._held = text[pos:]
+                self.held = text[pos:]
                 break
             else:
                 char = _SIMPLE.get(text[pos + 1])

@@ -186,22 +186,27 @@ def test_halves_of_a_surrogate_pair_are_one_character_of_the_answer() -> None:
     """Wherever the pair is cut, and no message holds a half: it could not be encoded."""
     for text in ('{"a": "\ud83d\ude00"}', '{"a": "x"} \ud83d\ude00', 'so \ud83d\ude00 {"a": 1}'):
         at = text.index("\ude00")
-        folded = Folded(
-            TextDelta(text=text[: at - 3]), TextDelta(text=text[at - 3 : at]), TextDelta(text=text[at:]), STOP
-        )
-        assert folded.joined("delta") == folded.response.text == text.replace("\ud83d\ude00", "\U0001f600")
-        assert "\ufffd" not in str(folded.messages[-1])
-    strict = Turn(ParserOptions(dialect="strict"))
+        pieces = (text[: at - 3], text[at - 3 : at], text[at:])
+        folded = Folded(*(TextDelta(text=piece) for piece in pieces), STOP)
+        whole = text.replace("\ud83d\ude00", "\U0001f600")
+        assert folded.joined("delta") == folded.response.text == whole
+        assert folded.joined("original_delta") == folded.joined("original_done") == whole
+
+
+@pytest.mark.parametrize(("last", "shown"), [("\ude00", "\U0001f600"), ("", "\ufffd"), ("x", "\ufffdx")])
+def test_halves_of_a_surrogate_pair_wait_in_every_kind_of_text(last: str, shown: str) -> None:
+    halves = ("\ud83d", last)
+    folded = Folded(*(ReasoningDelta(text=half) for half in halves if half), TextDelta(text='{"a":1}'), STOP)
+    assert folded.response.reasoning == folded.joined("reasoning_delta") == folded.data("reasoning_done")[-1] == shown
+    folded = Folded(*(TextDelta(text=half, aside=True) for half in halves if half), TextDelta(text='{"a":1}'), STOP)
+    assert folded.response.text == folded.joined("delta") == shown + '{"a":1}'
     folded = Folded(
-        ReasoningDelta(text="\ud83d"),
-        TextDelta(text='{"a" 1 \ud83d'),
-        TextDelta(text="\ude00"),
-        TextDelta(text="\ud83d", aside=True),
+        TextDelta(text='{"a" 1 '),
+        *(TextDelta(text=half) for half in halves if half),
         STOP,
-        turn=strict,
+        turn=Turn(ParserOptions(dialect="strict")),
     )
-    assert folded.joined("reasoning_delta") == "\ufffd"
-    assert all(char < "\ud800" or char > "\udfff" for text in folded.data("delta", "original_delta") for char in text)
+    assert folded.response.text == folded.joined("delta") == folded.joined("original_delta") == '{"a" 1 ' + shown
 
 
 def test_text_that_only_the_terminal_event_has_is_read() -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .spec import Output
 
 _SPACE = " \t\n\r"
+_NO_ROOT = object()
 _SCALARS: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 _INSIDE = Dialect("json5", also={"python_literal", "js_literal", "raw_line_end", "truncated"})
 
@@ -134,6 +135,8 @@ class SchemaStage:
         self.waiting = False
         """All events have to come here for now. If not, those that the machine was told to pass by need not."""
         self._out: list[StreamingData] = []
+        self._batch: list[StreamingData] = []
+        self._roots: dict[int, Any] | None = None
         if documents_all:
             self.tree.open("", "array")
 
@@ -149,6 +152,8 @@ class SchemaStage:
         if not self.waiting and (not events or (len(events) == 1 and events[0].event_type == "delta")):
             return events  # text of a string that needs nothing
         out = self._out = []
+        self._batch = events
+        self._roots = None
         tree = self.tree
         for event in events:
             if self._inners or self._buffers or self._starts or not self._plain(event):
@@ -158,7 +163,7 @@ class SchemaStage:
                 out.append(event)
             if tree.invalid:
                 self._tell(event)
-        self._out = []
+        self._out, self._batch, self._roots = [], [], None
         self.waiting = self._held or self._watch is not None or bool(self._inners or self._buffers)
         return out
 
@@ -406,6 +411,8 @@ class SchemaStage:
         opened = machine.opened()
         if machine.hole:
             opened[-1] = {key: value for key, value in opened[-1].items() if key != machine.key}
+        if self._inners and machine.in_object:
+            opened[-1] = {**opened[-1], machine.key: None}  # what is inside the open string may be whole already
         for node, raw in zip(tree.chain[self._base :], opened, strict=False):
             node.raw = raw
         if leaf is None and not self._inners and machine.string_is_open():
@@ -499,7 +506,7 @@ class SchemaStage:
             if inner.started:
                 self._pass_on(inner.machine.finish(), level)
             if inner.started and inner.machine.closed:
-                self._replace(level, event.value)
+                self._replace(level, event)
             else:
                 self._give_up(level, event.value)
                 self._take(event, level)
@@ -531,20 +538,38 @@ class SchemaStage:
         if text:
             self._emit(make_event(inner.field, "delta", text, inner.deltas))
 
-    def _replace(self, level: int, text: str | None) -> None:
-        """Put what was inside in the place of the string `text` in the tree. None: the string was cut."""
+    def _root_at(self, event: StreamingData) -> Any:
+        """The root of the document that `event`, of those that are taken now, belongs to.
+
+        It may be closed already, and the machine in another document: one text may hold several.
+        """
+        if self._roots is None:
+            self._roots = {}
+            root: Any = _NO_ROOT
+            for one in reversed(self._batch):
+                if one.is_complete:
+                    above = field_of(one)[PARENT]
+                    if above is None or (self._base and above[PARENT] is None):
+                        root = one.value
+                    self._roots[id(one)] = root
+        root = self._roots.get(id(event), _NO_ROOT)
+        return self._machine.tree(None) if root is _NO_ROOT else root
+
+    def _replace(self, level: int, event: StreamingData | None) -> None:
+        """Put what was inside in the place of the string that `event` closed. None: the string was cut."""
         inner = self._inners[level]
         del self._inners[level:]
         value = self._patched(inner.machine, inner.machine.tree(None))
         steps = inner.node.parts[inner.base :]
         self._note(inner)
-        if text is None:
+        if event is None:
             # The machine writes an open string anew each time its tree is asked for.
             self._cuts.append((inner.owner, steps, value))
         elif not steps:
-            self._root = (text, value)
+            self._root = (event.value, value)
         else:
-            target = self.root(inner.owner.tree(None))
+            text = event.value
+            target = self.root(self._root_at(event) if inner.owner is self._machine else inner.owner.tree(None))
             for part in steps[:-1]:
                 target = target[part]
             # A key that came again may have another value by now.
