@@ -1349,15 +1349,14 @@ class Machine:
 
     def long_atom(self, out: list[StreamingData]) -> int:
         """A bare word longer than any number may be."""
+        # Its first character too many decides, as it does where it is the last one that came.
+        self.pos -= len(self.atom) - self.max_number - 1
+        self.atom = lexeme = self.atom[: self.max_number + 1]
         if self.pending >= 0:
             return self.reject(out)
-        lexeme = self.atom
         if lexeme[0] in "-+.0123456789":
             return self.limit("number", self.max_number, self.text, self.atom_at + self.max_number - self.offset)
         if self.tolerance is not None:
-            # Its first character too many decides, as it does where it is the last one that came.
-            self.pos -= len(lexeme) - self.max_number - 1
-            self.atom = lexeme = lexeme[: self.max_number + 1]
             return self.tolerance.atom(self, lexeme, out)
         return self.bad_atom(lexeme[: self.max_number])
 

@@ -36,6 +36,7 @@ HEARTBEAT: Final = b":\n\n"
 
 _ID: Final = re.compile("[0-9]{1,15}", re.ASCII)
 _NEVER: Final = 1 << 30
+_AGAIN: Final = 2.0  # seconds
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -201,9 +202,10 @@ class EventStream:
     async def aclose(self) -> None:
         """Let go of the run and of the clients, without an `end`: another worker may go on with it."""
         task = self._task
-        if task is not None:
+        while task is not None and not task.done():
+            # Again, since a cancellation that meets a deadline of the task's may get lost.
             task.cancel()
-            await asyncio.wait([task])
+            await asyncio.wait([task], timeout=_AGAIN)
 
     # ---- clients come and go
 

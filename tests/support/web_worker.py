@@ -2,7 +2,8 @@
 
 `GET /runs/{key}` serves the run `key`. Every attempt at a run writes other text, so that a mixture would show. The
 attempt that comes to its end leaves what `get_data()` gave at `final:{key}`; each notes its pid at `began:{key}`, and
-at `closed:{key}` that its source was closed in the middle. A key that begins with `long` makes a long run.
+at `closed:{key}` that its source was closed in the middle. A key that begins with `held` makes a run that waits in the
+middle until `go:{key}` is set.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ def main(port: str, url: str, lease: str, grace: str) -> None:
     def make(key: str) -> streamparse.StreamResult[Any]:
         async def source() -> AsyncIterator[str]:
             await redis.rpush(f"began:{key}", os.getpid())
-            text = f"<think>{uuid4().hex}</think>" + json.dumps(document(150 if key.startswith("long") else 40))
+            text = f"<think>{uuid4().hex}</think>" + json.dumps(document(40))
             over = False
             try:
                 for at in range(0, len(text), 12):
                     yield text[at : at + 12]
                     await asyncio.sleep(PAUSE)
+                    while key.startswith("held") and at > len(text) / 2 and not await redis.exists(f"go:{key}"):
+                        await asyncio.sleep(PAUSE)
                 over = True
             finally:
                 if not over:
