@@ -95,10 +95,13 @@ def stage(folder: Path) -> Path:
     compiled = compiled.replace(b" COMPILED", b" True")  # known to the compiler, who drops the other branch
     constants = b"\ncdef enum:\n"
     for path in INTEGERS:
+        before = constants
         for name, value in re.findall(rb"^([A-Z_]+): Final = ([0-9]+)$", path.read_bytes(), re.MULTILINE):
             compiled, imported = re.subn(rb"^    %s,\n" % name, b"", compiled, flags=re.MULTILINE)
             if imported:
                 constants += b"    %s = %s\n" % (name, value)
+        if constants == before:
+            raise RuntimeError(f"{SOURCE} should import the integers of {path}, a line each")
     sources = b"".join(path.read_bytes() for path in (SOURCE, TYPES, *INTEGERS))
     module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(sources).hexdigest().encode())
     (package / "_machine_c.pxd").write_bytes(TYPES.read_bytes() + constants)

@@ -88,18 +88,22 @@ def floor() -> Contender:
     return Contender("F: append + one event object", Gives(), run)
 
 
+def _fed(name: str, make: Callable[[], Callable[[str], object]]) -> Contender:
+    def run(deltas: list[str]) -> None:
+        feed = make()
+        for delta in deltas:
+            feed(delta)
+
+    return Contender(name, Gives(), run)
+
+
 def empty_call() -> Contender:
     """What tells machines apart: the same call cost as much where the goals were set as it does in this run, or not."""
 
     class Empty:
         def feed(self, delta: str) -> None: ...
 
-    def run(deltas: list[str]) -> None:
-        feed = Empty().feed
-        for delta in deltas:
-            feed(delta)
-
-    return Contender("C: an empty method call", Gives(), run)
+    return _fed("C: an empty method call", lambda: Empty().feed)
 
 
 def idle_parser() -> Contender:
@@ -114,12 +118,7 @@ def idle_parser() -> Contender:
             self.buffer.append(delta)
             return [EventSlot("a.b", "a.b", self.parts, delta, None, False, "delta", "string", "content")]
 
-    def run(deltas: list[str]) -> None:
-        feed = Idle().feed
-        for delta in deltas:
-            feed(delta)
-
-    return Contender("P: F in a method that returns the event", Gives(), run)
+    return _fed("P: F in a method that returns the event", lambda: Idle().feed)
 
 
 def loads_once() -> Contender:

@@ -70,10 +70,8 @@ class Decoder:
         self._half = ""
         if not text or _SURROGATE.search(text) is None:
             return text
-        if "\ud800" <= text[-1] <= "\udbff":
-            self._half = text[-1]
-            text = text[:-1]
-        return join_pairs(text)
+        text, self._half = join_halves(text, False)
+        return text
 
     def _rest(self) -> str:
         """Bytes of a character that never became whole."""
@@ -105,6 +103,14 @@ def repair_surrogates(text: str) -> str:
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
     return _SURROGATE.sub("\ufffd", join_pairs(text))
+
+
+def join_halves(text: str, final: bool) -> tuple[str, str]:
+    """`text` with its surrogate pairs as characters, and a first half at its end, which waits for the second."""
+    half = ""
+    if "\ud800" <= text[-1] <= "\udbff" and not final:
+        text, half = text[:-1], text[-1]
+    return join_pairs(text), half
 
 
 def join_pairs(text: str) -> str:

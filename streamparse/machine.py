@@ -31,7 +31,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
 from .copies import take_apart
-from .decode import join_pairs, repair_surrogates
+from .decode import join_halves, repair_surrogates
 from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
 from .fields import (
@@ -281,14 +281,6 @@ def is_calm(text: str) -> bool:
         if (char <= "\\" and (char == "\\" or char < " ")) or "\ud800" <= char <= "\udfff":
             return False
     return True
-
-
-def join_halves(text: str, final: bool) -> tuple[str, str]:
-    """`text` with its surrogate pairs as characters, and a first half at its end, which waits for the second."""
-    half = ""
-    if "\ud800" <= text[-1] <= "\udbff" and not final:
-        text, half = text[:-1], text[-1]
-    return join_pairs(text), half
 
 
 def hex_end(text: str, start: int) -> int:

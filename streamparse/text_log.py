@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .decode import repair_surrogates
+from .decode import join_halves, repair_surrogates
 
 BLOCK: Final = 512  # pieces that are kept apart before they are joined
 
@@ -55,11 +55,8 @@ class TextLog:
             self._blocks_taken = len(self.blocks)
             self._chars_taken = sum(map(len, self.recent))
         self._pieces_taken = len(self.recent)
-        if self._half:
-            text = self._half + text
-            self._half = ""
-        if text and "\ud800" <= text[-1] <= "\udbff" and not final:
-            text, self._half = text[:-1], text[-1]
+        if self._half or not text.isascii():
+            text, self._half = join_halves(self._half + text, final)
         return repair_surrogates(text)
 
     def text(self) -> str:

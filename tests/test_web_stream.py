@@ -785,3 +785,23 @@ def test_imports_bring_nothing_along(module: str, absent: list[str]) -> None:
     code = f"import sys, {module}; print([name for name in {absent!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+async def test_letting_go_asks_again_where_a_cancellation_gets_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamparse.web.stream._AGAIN", 0.05)
+    lost: list[int] = []
+
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                lost.append(1)
+                if len(lost) == 2:
+                    raise
+
+    stream = EventStream(lambda: streamparse.wrap(["{}"]))
+    stream._task = asyncio.ensure_future(stubborn())
+    await asyncio.sleep(0)
+    await asyncio.wait_for(stream.aclose(), 10)
+    assert lost == [1, 1]

@@ -36,7 +36,7 @@ HEARTBEAT: Final = b":\n\n"
 
 _ID: Final = re.compile("[0-9]{1,15}", re.ASCII)
 _NEVER: Final = 1 << 30
-_AGAIN: Final = 2.0  # seconds
+_AGAIN: Final = 2.0  # seconds until a task that goes on is cancelled once more
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -203,7 +203,7 @@ class EventStream:
         """Let go of the run and of the clients, without an `end`: another worker may go on with it."""
         task = self._task
         while task is not None and not task.done():
-            # Again, since a cancellation that meets a deadline of the task's may get lost.
+            # Again, since a single cancellation was seen to get lost inside of the task, on a starved machine.
             task.cancel()
             await asyncio.wait([task], timeout=_AGAIN)
 
