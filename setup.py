@@ -89,7 +89,9 @@ def stage(folder: Path) -> Path:
             raise RuntimeError(f"{SOURCE} should hold {old.decode()!r} once")
         compiled = compiled.replace(old, new)
     # The loops look at positions that they have checked; the call that Cython makes for an index checks them again.
-    compiled = compiled.replace(b" char = text[pos]\n", b" char = PyUnicode_READ_CHAR(text, pos)\n")
+    compiled = compiled.replace(b" char = text[pos]\n", b" char = CHAR_AT(text, pos)\n")
+    compiled = compiled.replace(b" char = text[stop]\n", b" char = CHAR_AT(text, stop)\n")
+    compiled = compiled.replace(b"text.isascii()", b"PyUnicode_IS_ASCII(text)")
     # A call of the class goes through its metaclass.
     compiled = compiled.replace(b"event = StreamingData()\n", b"event = StreamingData.__new__(StreamingData)\n")
     compiled = compiled.replace(b" COMPILED", b" True")  # known to the compiler, who drops the other branch

@@ -275,10 +275,12 @@ def plain_end(text: str, pos: int) -> int:
     return pos
 
 
-def is_calm(text: str) -> bool:
-    """True when no character of `text` needs a look wherever it stands. For the compiled twin."""
+def is_whole(text: str) -> bool:
+    """True when no half of a surrogate pair is in `text`. For the compiled twin."""
+    if text.isascii():
+        return True
     for char in text:  # noqa: SIM110  # a generator has no C types
-        if (char <= "\\" and (char == "\\" or char < " ")) or "\ud800" <= char <= "\udfff":
+        if "\ud800" <= char <= "\udfff":
             return False
     return True
 
@@ -508,8 +510,9 @@ class Machine:
         base = self.offset  # of text[0]
         n = len(text)
         end = base + n
-        # Nothing in a calm text needs a look wherever it stands.
-        calm = is_calm(text) if COMPILED else text.isprintable() and "\\" not in text
+        # Nothing in a calm text needs a look wherever it stands: no line end, escape, control character or half of a
+        # surrogate pair. The compiled twin, which reads by characters, meets most of these on its way.
+        calm = is_whole(text) if COMPILED else text.isprintable() and "\\" not in text
         # The rest of this method is the loop, in one piece: a call costs as much as reading several characters.
         out: list[StreamingData] = []
         pending = self.pending
@@ -554,15 +557,20 @@ class Machine:
                         back = -1
                         if COMPILED:
                             stop = plain_end(text, pos)
-                            if stop < n and text[stop] == "\\":
-                                back = stop
-                            plain = stop == n or text[stop] == '"' or back >= 0
+                            plain = True
+                            if stop < n:
+                                char = text[stop]
+                                if char == "\\":
+                                    back = stop
+                                elif char != '"':
+                                    plain = False
                         else:
                             stop = text.find('"', pos) if calm else 0
                             if stop < 0:
                                 stop = n
                             plain = calm
                         if not plain:
+                            calm = False
                             if quote < pos:
                                 quote = text.find('"', pos)
                                 if quote < 0:
@@ -586,6 +594,7 @@ class Machine:
                             pos = stop
                         if back < 0:
                             break
+                        calm = False
                         if parts is None:
                             parts = []
                         if piece:
@@ -770,13 +779,17 @@ class Machine:
                     if state is KEY_STRING:
                         if COMPILED:
                             stop = plain_end(text, pos)
-                            plain = stop == n or text[stop] == '"'
+                            plain = True
+                            if stop < n:
+                                char = text[stop]
+                                plain = char == '"'
                         else:
                             stop = text.find('"', pos) if calm else -1
                             plain = calm
                             if stop < 0:
                                 stop = n
                         if not plain:
+                            calm = False
                             if quote < pos:
                                 quote = text.find('"', pos)
                                 if quote < 0:
@@ -877,9 +890,12 @@ class Machine:
                 # What the states between values share.
                 if state <= END and char in " \t\n\r":
                     first = pos
-                    pos += 1
-                    while pos < n and text[pos] in " \t\n\r":
+                    calm = False  # a line end may be among them
+                    while char in " \t\n\r":
                         pos += 1
+                        if pos == n:
+                            break
+                        char = text[pos]
                     if state is COLON or state is GAP or state is CLOSER or state is OTHER_CLOSER:
                         self.gap += text[first:pos]
                     continue

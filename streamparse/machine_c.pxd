@@ -2,10 +2,19 @@
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # tolerance.py, which both twins share, and for pickling.
 cimport cython
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
+    bint PyUnicode_IS_ASCII(object)
+
+cdef extern from *:
+    """
+    /* Of ASCII text, which most is, without a call: the loop is too long for the compiler to do it. */
+    #define CHAR_AT(text, pos) (PyUnicode_IS_COMPACT_ASCII(text) \\
+        ? (Py_UCS4)((const unsigned char *)((PyASCIIObject *)(text) + 1))[pos] : PyUnicode_READ_CHAR(text, pos))
+    """
+    Py_UCS4 CHAR_AT(object text, Py_ssize_t pos)
 
 cdef Py_ssize_t BLOCK, _COPIED
 cdef dict _SIMPLE_ESCAPES
@@ -31,7 +40,7 @@ cdef Py_ssize_t number_kind(str text) noexcept
 cdef cython.longlong short_int(str lexeme)
 cdef untrack(list field)
 @cython.locals(char=Py_UCS4)
-cdef bint is_calm(str text) noexcept
+cdef bint is_whole(str text) noexcept
 @cython.locals(char=Py_UCS4, pos=Py_ssize_t, n=Py_ssize_t)
 cpdef Py_ssize_t hex_end(str text, Py_ssize_t start)
 

@@ -13,6 +13,7 @@ import anyio
 from ..wire import Frame
 from .log import LogLost, LogUnavailable, MemoryLog, SharedLog
 from .snapshot import Message
+from .tasks import end
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class Follower:
                         await self._lead(tail)
                 wait = min(self._shared.lease / 3, 1.0)
         finally:
-            beat.cancel()
+            await end(beat)
 
     async def _level(self, wait: float = 0) -> bool:
         """Take over what is new in the shared log. False: nothing is."""

@@ -14,6 +14,7 @@ import anyio
 from ..errors import UsageError
 from ..result import StreamResult
 from ..wire import Frame, FrameEncoder
+from .tasks import end
 
 logger = logging.getLogger("streamparse.web")
 
@@ -55,9 +56,8 @@ async def batches(
             if batch:
                 yield batch
     finally:
-        reader.cancel()
         with anyio.move_on_after(_CLOSING, shield=True):
-            await asyncio.wait([reader])
+            await end(reader)
 
 
 async def _next(queue: asyncio.Queue[Any], due: float | None) -> Any:

@@ -23,6 +23,7 @@ from ..wire.frame import DescribeError, Options, describe_error
 from .follow import Follower
 from .log import DEFAULT_BYTES, DEFAULT_FRAMES, PIECE, LogUnavailable, MemoryLog, SharedLog
 from .produce import Source, batches
+from .tasks import end
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -36,7 +37,6 @@ HEARTBEAT: Final = b":\n\n"
 
 _ID: Final = re.compile("[0-9]{1,15}", re.ASCII)
 _NEVER: Final = 1 << 30
-_AGAIN: Final = 2.0  # seconds until a task that goes on is cancelled once more
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -201,11 +201,8 @@ class EventStream:
 
     async def aclose(self) -> None:
         """Let go of the run and of the clients, without an `end`: another worker may go on with it."""
-        task = self._task
-        while task is not None and not task.done():
-            # Again, since a single cancellation was seen to get lost inside of the task, on a starved machine.
-            task.cancel()
-            await asyncio.wait([task], timeout=_AGAIN)
+        if self._task is not None:
+            await end(self._task)
 
     # ---- clients come and go
 
@@ -240,7 +237,7 @@ class EventStream:
             self._closing = asyncio.ensure_future(self._result.aclose())
             await asyncio.shield(self._closing)  # who comes back now is too late
         elif self._task is not None:  # another worker makes it
-            self._task.cancel()
+            await end(self._task)
 
     async def _is_watched(self, shared: SharedLog) -> bool:
         try:
