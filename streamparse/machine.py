@@ -1,7 +1,8 @@
 """The push state machine: JSON text in, `StreamingData` events and a tree out.
 
-Rules. Only this file and `tolerance.py` change the machine's state. It knows no schema, no I/O and no chunk: what it
-does depends on the characters alone. It never recurses, and every pass of its loop takes text or changes the state.
+Rules. Only this file and the package `tolerance` change the machine's state. It knows no schema, no I/O and no chunk:
+what it does depends on the characters alone. It never recurses, and every pass of its loop takes text or changes the
+state.
 
 Theory of operation. `feed` runs one loop over the integer states of `states.py`. A character that RFC 8259 does not
 know in a state goes to the tolerance of the dialect, or is a fault. A few characters that cannot be decided yet (half
@@ -344,7 +345,7 @@ def short_int(lexeme: str) -> int:
 
 
 class Tolerance(Protocol):
-    """What a dialect makes of text that RFC 8259 does not know. See `tolerance.py`."""
+    """What a dialect makes of text that RFC 8259 does not know. See the package `tolerance`."""
 
     def read(self, machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
         """Take the character at `machine._pos`, or call `machine.fail`. True: more text is needed to say what it is."""

@@ -1,6 +1,6 @@
 # C types of the compiled twin: setup.py compiles machine.py with them as streamparse._machine_c.
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
-# tolerance.py, which both twins share, and for pickling.
+# the package tolerance, which both twins share, and for pickling.
 cimport cython
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 
