@@ -1,9 +1,9 @@
 """Build of the compiled twin ``streamparse._machine_c``.
 
-There is one source: ``streamparse/machine.py``. It is installed as it is, and a copy of it is compiled with Cython
-under the name ``_machine_c``, so that both twins can be imported side by side and compared.
-``streamparse/machine_c.pxd`` gives the copy its C types. The integers that it imports (the states, the places in a
-field) are constants of C in it.
+There is one source: ``streamparse/machine.py`` and what belongs to it (``SOURCES``). It is installed as it is. A copy,
+in one piece so that a call from one file to the other is one of C, is compiled with Cython under the name
+``_machine_c``: both twins can be imported side by side and compared. ``streamparse/machine_c.pxd`` gives the copy its
+C types. The integers that it imports (the states, the places in a field) are constants of C in it.
 
 The environment variable ``STREAMPARSE_BUILD`` says what is wanted:
 
@@ -16,10 +16,12 @@ Everything else about the distribution is in ``pyproject.toml``.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
 import sys
+from collections.abc import Container
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -30,7 +32,8 @@ MODE = os.environ.get("STREAMPARSE_BUILD") or "auto"
 if MODE not in MODES:
     sys.exit(f"STREAMPARSE_BUILD={MODE!r} is not known; use one of {', '.join(MODES)}")
 
-SOURCE = Path("streamparse/machine.py")
+# Lower ones first.
+SOURCES = tuple(Path(f"streamparse/{name}.py") for name in ("scan", "streaming_data", "machine", "intake"))
 TYPES = Path("streamparse/machine_c.pxd")
 INTEGERS = (Path("streamparse/states.py"), Path("streamparse/fields.py"))
 MODULE = "streamparse._machine_c"
@@ -51,26 +54,25 @@ DIRECTIVES = {
 # the source is not to import Cython. Events are made by the thousand: they come from a list of freed ones and are not
 # followed by the garbage collector.
 CHANGES = {
-    b"COMPILED: Final = False": b"COMPILED: Final = True",
-    b"from __future__ import annotations\n": b"from __future__ import annotations\n\nimport cython\n",
-    b"\nclass StreamingData:": (
-        b"\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:"
+    "COMPILED: Final = False": "COMPILED: Final = True",
+    "\nclass StreamingData:": (
+        "\n@cython.final\n@cython.freelist(1024)\n@cython.no_gc\n@cython.cclass\nclass StreamingData:"
     ),
     # Every index is checked by the code itself, and a text ends with a zero character.
-    b"\n    n = len(text)\n    while pos < n:\n        char = text[pos]\n": (
-        b"\n    n = len(text)\n    kind = PyUnicode_KIND(text)\n    data = PyUnicode_DATA(text)\n"
-        b"    while pos < n:\n        char = PyUnicode_READ(kind, data, pos)\n"
+    "\n    n = len(text)\n    while pos < n:\n        char = text[pos]\n": (
+        "\n    n = len(text)\n    kind = PyUnicode_KIND(text)\n    data = PyUnicode_DATA(text)\n"
+        "    while pos < n:\n        char = PyUnicode_READ(kind, data, pos)\n"
     ),
-    b"\n    def feed(self, text: str)": (
-        b"\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, text: str)"
+    "\n    def feed(self, text: str)": (
+        "\n    @cython.boundscheck(False)\n    @cython.wraparound(False)\n    def feed(self, text: str)"
     ),
     # An untracked list is still counted and freed as any other.
-    b'For the compiled twin: setup.py fills it in."""\n': (
-        b'For the compiled twin: setup.py fills it in."""\n    PyObject_GC_UnTrack(field)\n'
+    'For the compiled twin: setup.py fills it in."""\n': (
+        'For the compiled twin: setup.py fills it in."""\n    PyObject_GC_UnTrack(field)\n'
     ),
     # The length of what is a `str`, and no subclass, needs no call.
-    b"\n        n = len(chunk)\n": b"\n        n = PyUnicode_GET_LENGTH(chunk)\n",
-    b"\nclass Machine:": b"\n@cython.final\n@cython.cclass\nclass Machine:",
+    "\n        n = len(chunk)\n": "\n        n = PyUnicode_GET_LENGTH(chunk)\n",
+    "\nclass Machine:": "\n@cython.final\n@cython.cclass\nclass Machine:",
 }
 
 
@@ -83,31 +85,40 @@ def stage(folder: Path) -> Path:
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").touch()  # makes the folder a package, so that the pxd is found under its full name
     module = package / "_machine_c.py"
-    compiled = SOURCE.read_bytes()
+    integers: dict[str, str] = {}
+    for path in INTEGERS:
+        integers.update(re.findall(r"^([A-Z_]+): Final = ([0-9]+)$", path.read_text("utf-8"), re.MULTILINE))
+    compiled = "from __future__ import annotations\n\nimport cython\n"
+    for path in SOURCES:
+        compiled += without_imports(path.read_text("utf-8"), integers)
     for old, new in CHANGES.items():
         if compiled.count(old) != 1:
-            raise RuntimeError(f"{SOURCE} should hold {old.decode()!r} once")
+            raise RuntimeError(f"the sources of the twin should hold {old!r} once")
         compiled = compiled.replace(old, new)
     # The loops look at positions that they have checked; the call that Cython makes for an index checks them again.
-    compiled = compiled.replace(b" char = text[pos]\n", b" char = CHAR_AT(text, pos)\n")
-    compiled = compiled.replace(b" char = text[stop]\n", b" char = CHAR_AT(text, stop)\n")
-    compiled = compiled.replace(b"text.isascii()", b"PyUnicode_IS_ASCII(text)")
+    compiled = compiled.replace(" char = text[pos]\n", " char = CHAR_AT(text, pos)\n")
+    compiled = compiled.replace(" char = text[stop]\n", " char = CHAR_AT(text, stop)\n")
+    compiled = compiled.replace("text.isascii()", "PyUnicode_IS_ASCII(text)")
     # A call of the class goes through its metaclass.
-    compiled = compiled.replace(b"event = StreamingData()\n", b"event = StreamingData.__new__(StreamingData)\n")
-    compiled = compiled.replace(b" COMPILED", b" True")  # known to the compiler, who drops the other branch
-    constants = b"\ncdef enum:\n"
-    for path in INTEGERS:
-        before = constants
-        for name, value in re.findall(rb"^([A-Z_]+): Final = ([0-9]+)$", path.read_bytes(), re.MULTILINE):
-            compiled, imported = re.subn(rb"^    %s,\n" % name, b"", compiled, flags=re.MULTILINE)
-            if imported:
-                constants += b"    %s = %s\n" % (name, value)
-        if constants == before:
-            raise RuntimeError(f"{SOURCE} should import the integers of {path}, a line each")
-    sources = b"".join(path.read_bytes() for path in (SOURCE, TYPES, *INTEGERS))
-    module.write_bytes(compiled + b'\nSOURCE_SHA256 = "%s"\n' % hashlib.sha256(sources).hexdigest().encode())
-    (package / "_machine_c.pxd").write_bytes(TYPES.read_bytes() + constants)
+    compiled = compiled.replace("event = StreamingData()\n", "event = StreamingData.__new__(StreamingData)\n")
+    compiled = compiled.replace(" COMPILED", " True")  # known to the compiler, who drops the other branch
+    sources = b"".join(path.read_bytes() for path in (*SOURCES, TYPES, *INTEGERS))
+    compiled += f'\nSOURCE_SHA256 = "{hashlib.sha256(sources).hexdigest()}"\n'
+    module.write_text(compiled, "utf-8")
+    constants = "".join(f"    {name} = {value}\n" for name, value in integers.items())
+    (package / "_machine_c.pxd").write_text(f"{TYPES.read_text('utf-8')}\ncdef enum:\n{constants}", "utf-8")
     return module
+
+
+def without_imports(source: str, integers: Container[str]) -> str:
+    """A source without what it imports from the other ones, of *integers*, and from the future."""
+    lines = source.splitlines(keepends=True)
+    for node in reversed(ast.parse(source).body):
+        if isinstance(node, ast.ImportFrom):
+            node.names = [alias for alias in node.names if alias.name not in integers]
+            merged = node.module == "__future__" or f"{node.module}.py" in [path.name for path in SOURCES]
+            lines[node.lineno - 1 : node.end_lineno] = [] if merged or not node.names else [ast.unparse(node) + "\n"]
+    return "".join(lines)
 
 
 class BuildTwin(build_ext):
@@ -147,6 +158,6 @@ class BuildTwin(build_ext):
 
 
 # `optional` keeps setuptools from asking for the file of a twin that could not be built.
-TWIN = Extension(MODULE, [str(SOURCE)], depends=[str(TYPES), *map(str, INTEGERS)], optional=MODE == "auto")
+TWIN = Extension(MODULE, [*map(str, SOURCES)], depends=[str(TYPES), *map(str, INTEGERS)], optional=MODE == "auto")
 
 setup(ext_modules=[] if MODE == "pure" else [TWIN], cmdclass={"build_ext": BuildTwin})

@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 from .fields import EventType, Kind
 
 if TYPE_CHECKING:
-    from .machine import StreamingData
+    from .streaming_data import StreamingData
 
 JSON_SCHEMA: Final[dict[str, Any]] = {
     "title": "StreamingData",

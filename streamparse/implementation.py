@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING or os.environ.get("STREAMPARSE_PURE", "0") not in ("", "0"):
-    from .machine import Intake, Machine, StreamingData, make_event, restore_event
+    from .intake import Intake
+    from .machine import Machine
+    from .streaming_data import StreamingData, make_event, restore_event
 
     IMPLEMENTATION: Literal["interpreted", "compiled"] = "interpreted"
 else:
@@ -15,7 +17,9 @@ else:
 
         IMPLEMENTATION = "compiled"
     except ImportError:
-        from .machine import Intake, Machine, StreamingData, make_event, restore_event
+        from .intake import Intake
+        from .machine import Machine
+        from .streaming_data import StreamingData, make_event, restore_event
 
         IMPLEMENTATION = "interpreted"
 

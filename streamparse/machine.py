@@ -14,9 +14,10 @@ structure while the quote is *pending*. Where the structure leads to a point tha
 machine goes back to the quote, takes it as content and reads on. Nothing is sent while a quote is pending, so nothing
 ever has to be taken back. Well-formed text never goes back.
 
-The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), so: no closures, no generators. The loop
-compares its state with `is`: a state is always one of the objects of `states.py`, and CPython 3.11 takes far longer for
-`==` where the block that is jumped over is long.
+The same file is compiled as `streamparse._machine_c` (types in machine_c.pxd), in one piece with `scan`,
+`streaming_data` and `intake`, so: no closures, no generators, and no name in two of them. The loop compares its state
+with `is`: a state is always one of the objects of `states.py`, and CPython 3.11 takes far longer for `==` where the
+block that is jumped over is long.
 """
 
 # The machine fills in its events itself: a constructor would cost as much as all the rest of an event.
@@ -37,21 +38,15 @@ from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
 from .fields import (
     KEY,
-    KIND,
     LIVE,
-    ORIGIN,
     PARENT,
-    EventType,
     Field,
     Kind,
-    field_at,
-    parts_of,
     path_of,
-    wildcard_of,
 )
 from .limits import Limits
-from .paths import Parts, PathStyle, format_path
-from .stage import Stage
+from .paths import PathStyle
+from .scan import COMPILED, hex_end, is_whole, number_kind, plain_end, short_int
 from .states import (
     AFTER,
     BARE,
@@ -77,8 +72,8 @@ from .states import (
     VALUE,
     WORDS,
 )
-from .text_log import BLOCK
-from .values import NumberLexeme, copy_value, same_value, to_int
+from .streaming_data import StreamingData, make_event
+from .values import NumberLexeme, copy_value, to_int
 
 _COPIED: Final = 64  # characters: it costs less to keep so many too much than to leave them out
 _SIMPLE_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -86,262 +81,14 @@ LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 Place = dict[Any, Any]
 NOWHERE: Final[Place] = {}
 UNGUIDED: Final[tuple[Place, Place, bool, tuple[str, ...]]] = (NOWHERE, NOWHERE, False, ())
-COMPILED: Final = False  # setup.py sets it in the copy that it compiles
 
 _CONTROL: Final = re.compile("[\x00-\x1f\ud800-\udfff]")
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_HEX: Final = re.compile("[0-9a-fA-F]*")
-NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 NUMBER_START: Final = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][-+]?[0-9]*)?)?|[eE][-+]?[0-9]*)?)?")
-
-
-class StreamingData:
-    """One event: a field grew, or is final. Immutable, compared by value.
-
-    Made by the parser; `StreamingData.from_dict` makes one from `to_dict`.
-    """
-
-    __slots__ = ("_delta", "_field", "_type", "_value")
-
-    _delta: str | None
-    _field: Field
-    _type: EventType
-    _value: Any  # on the `delta` of a string: how many pieces of it there were
-
-    @property
-    def path(self) -> str:
-        """Where: `tips[0].text`; the root is `""`."""
-        return path_of(self._field)
-
-    @property
-    def wildcard_path(self) -> str:
-        """The path with every list index as `[*]`: `tips[*].text`."""
-        return wildcard_of(self._field)
-
-    @property
-    def parts(self) -> Parts:
-        """The path as a tuple: keys are `str`, list indexes `int`."""
-        return parts_of(self._field)
-
-    @property
-    def indexes(self) -> tuple[int, ...]:
-        """The list indexes of the path, outermost first."""
-        return tuple(part for part in parts_of(self._field) if isinstance(part, int))
-
-    @property
-    def pointer(self) -> str:
-        """The path as a JSON Pointer (RFC 6901): `/tips/0/text`."""
-        return format_path(parts_of(self._field), "pointer")
-
-    @property
-    def delta(self) -> str | None:
-        """Text to append to the field's slot: a piece of a string, the whole lexeme of a number or boolean; else
-        None.
-        """
-        return self._delta
-
-    @property
-    def value(self) -> Any:
-        """On `delta` the value so far (a string is joined when asked for), on `done` the final, on `cut` the partial
-        one.
-        """
-        if self._type == "delta" and self._field[KIND] == "string":
-            pieces = self._field[LIVE]
-            return "".join(pieces[: self._value]) if pieces is not None else None
-        # A `start` carries the offset of its string, for the schema stage: nothing of the value is there yet.
-        return None if self._type == "start" else self._value
-
-    @property
-    def is_complete(self) -> bool:
-        """True exactly on `done`: the value is final."""
-        return self._type == "done"
-
-    @property
-    def event_type(self) -> EventType:
-        """`delta`, `done`, `reset`, `cut` or `start`."""
-        return self._type
-
-    @property
-    def kind(self) -> Kind:
-        """The JSON type: `string`, `number`, `boolean`, `null`, `object` or `array`."""
-        return self._field[KIND]  # type: ignore[no-any-return]
-
-    @property
-    def source(self) -> str:
-        """`content`, or the id of the tool call whose arguments are parsed."""
-        return self._field[ORIGIN][0]  # type: ignore[no-any-return]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All public attributes as a plain dict, ready for `json.dumps`."""
-        return {
-            "path": self.path,
-            "wildcard_path": self.wildcard_path,
-            "parts": list(self.parts),
-            "delta": self.delta,
-            "value": self.value,
-            "is_complete": self.is_complete,
-            "event_type": self.event_type,
-            "kind": self.kind,
-            "source": self.source,
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StreamingData:
-        """The event that `to_dict` wrote (in the dot style)."""
-        return restore_event(
-            tuple(data["parts"]),
-            data["kind"],
-            data.get("source", "content"),
-            "dot",
-            data["event_type"],
-            data["delta"],
-            data["value"],
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StreamingData):
-            return NotImplemented
-        return (
-            self._type == other._type
-            and self._delta == other._delta
-            and self.parts == other.parts
-            and self.kind == other.kind
-            and self.source == other.source
-            and same_value(self.value, other.value)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self._type, self._delta, self.path))
-
-    def __repr__(self) -> str:
-        return f"StreamingData({self.path!r}, {self._type}, {self.kind}, delta={self._delta!r}, value={self.value!r})"
-
-    def __copy__(self) -> StreamingData:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> StreamingData:
-        return self
-
-    def __reduce__(self) -> Any:
-        field = self._field
-        source, style = field[ORIGIN]
-        return (restore_event, (parts_of(field), field[KIND], source, style, self._type, self._delta, self.value))
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        # Imported here: the core must not need pydantic to be imported.
-        from .event_schema import core_schema_for
-
-        return core_schema_for(cls)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        from .event_schema import JSON_SCHEMA
-
-        return {**JSON_SCHEMA}  # pydantic adds to what it is given
 
 
 def untrack(field: Field) -> None:
     """Tell the garbage collector that no cycle can go through `field`. For the compiled twin: setup.py fills it in."""
-
-
-def make_event(field: Field, event_type: EventType, delta: str | None, value: Any) -> StreamingData:
-    """An event of `field`. For a string's `delta` the value is the number of pieces so far, not the text."""
-    event = StreamingData()
-    event._field = field
-    event._type = event_type
-    event._delta = delta
-    event._value = value
-    return event
-
-
-def restore_event(
-    parts: Parts, kind: Kind, source: str, style: PathStyle, event_type: EventType, delta: str | None, value: Any
-) -> StreamingData:
-    """An event from its attributes (pickle, `from_dict`)."""
-    if event_type == "delta" and kind == "string":
-        pieces = None if value is None else [value]
-        return make_event(field_at(parts, kind, source, style, pieces), event_type, delta, 1)
-    return make_event(field_at(parts, kind, source, style), event_type, delta, value)
-
-
-def plain_end(text: str, pos: int) -> int:
-    """The end of the run of characters from `pos` on that a string holds as they are. For the compiled twin."""
-    n = len(text)
-    while pos < n:
-        char = text[pos]
-        if char == '"' or char == "\\" or char < " " or "\ud800" <= char <= "\udfff":
-            break
-        pos += 1
-    return pos
-
-
-def is_whole(text: str) -> bool:
-    """True when no half of a surrogate pair is in `text`. For the compiled twin."""
-    if text.isascii():
-        return True
-    for char in text:  # noqa: SIM110  # a generator has no C types
-        if "\ud800" <= char <= "\udfff":
-            return False
-    return True
-
-
-def hex_end(text: str, start: int) -> int:
-    """The end of up to four hexadecimal digits from `start`."""
-    if not COMPILED:
-        match = _HEX.match(text, start, start + 4)
-        return match.end() if match is not None else start
-    pos = start
-    n = min(start + 4, len(text))
-    while pos < n:
-        char = text[pos]
-        if not ("0" <= char <= "9" or "a" <= char <= "f" or "A" <= char <= "F"):
-            break
-        pos += 1
-    return pos
-
-
-def number_kind(text: str) -> int:
-    """1: an integer as JSON writes it, 2: a number with a fraction or an exponent, 0: neither.
-
-    The compiled twin reads it by characters, which is faster than a regular expression only there.
-    """
-    if not COMPILED:
-        match = NUMBER.fullmatch(text)
-        return 0 if match is None else 1 if match[1] is None and match[2] is None else 2
-    # What came: 0 nothing, 1 a minus, 2 a leading zero, 3 digits, 4 a point, 5 its digits, 6 an e, 7 its sign, 8 its
-    # digits.
-    part = 0
-    for char in text:
-        if "0" <= char <= "9":
-            if part == 2:
-                return 0
-            if part < 2:
-                part = 2 if char == "0" else 3
-            elif part == 4:
-                part = 5
-            elif part > 5:
-                part = 8
-        elif char == "-" and part == 0:
-            part = 1
-        elif char == "." and (part == 2 or part == 3):
-            part = 4
-        elif (char == "e" or char == "E") and (part == 2 or part == 3 or part == 5):
-            part = 6
-        elif (char == "-" or char == "+") and part == 6:
-            part = 7
-        else:
-            return 0
-    return 1 if part == 2 or part == 3 else 2 if part == 5 or part == 8 else 0
-
-
-def short_int(lexeme: str) -> int:
-    """The value of an integer as JSON writes it, with up to 18 characters. For the compiled twin."""
-    value = 0
-    for char in lexeme:
-        if char != "-":
-            value = value * 10 + (ord(char) - 48)
-    return -value if lexeme[0] == "-" else value
 
 
 class Tolerance(Protocol):
@@ -1426,7 +1173,7 @@ class Machine:
         lexeme = self.atom
         self.atom_at = self.offset - len(lexeme)
         # A number at the very end may go on, unless it is all there is; a literal may not.
-        if lexeme in LITERALS or (not self.depth and NUMBER.fullmatch(lexeme) is not None):
+        if lexeme in LITERALS or (not self.depth and number_kind(lexeme) > 0):
             self.state = self.end_atom(lexeme, out)
             return None
         if NUMBER_START.fullmatch(lexeme) is None and not any([word.startswith(lexeme) for word in LITERALS]):
@@ -1729,96 +1476,3 @@ class Machine:
 
     def __reduce__(self) -> Any:
         return take_apart(self)
-
-
-class Intake:
-    """The short way in, on which the parser is built: a chunk goes to the machine while nothing stands between them.
-
-    It is compiled with the machine: for most chunks another Python call would cost as much as all the rest.
-    """
-
-    __slots__ = ("_direct", "_log", "_machine", "_stage")
-
-    def __init__(self, machine: Machine, stage: Stage | None, log: list[str]) -> None:
-        self._machine = machine
-        self._stage = stage
-        self._log = log  # the newest pieces of the text as it came
-        # The longest chunk between which and the machine nothing stands; -1: there is none.
-        self._direct: int = -1
-
-    def feed(self, chunk: str | bytes, /) -> list[StreamingData]:
-        """Read `chunk` (any size, cut anywhere); return the events that are certain now.
-
-        Never raises on what the model wrote: after a fault all events before it are returned, `error` is set, and the
-        next `feed` or `close` raises it. Raises `UsageError` when `chunk` is neither str nor bytes, or after `close`.
-        """
-        if type(chunk) is not str:
-            return self._feed(chunk)
-        n = len(chunk)
-        if n > self._direct:
-            return self._feed(chunk)
-        machine = self._machine
-        state = machine.state
-        if state <= KEY_STRING:
-            # Most chunks are the middle of a string: all there is to know is that nothing special is in them.
-            if COMPILED:
-                plain = plain_end(chunk, 0) == n
-            else:
-                plain = '"' not in chunk and chunk.isprintable() and "\\" not in chunk
-            if plain:
-                end = machine.offset + n
-                if state == STRING:
-                    if end <= machine.barrier and n and not machine.told:
-                        machine.offset = end
-                        pieces = machine.pieces
-                        if machine.keep_data:
-                            pieces.append(chunk)
-                            self._log.append(chunk)
-                        elif not pieces:
-                            pieces.append("")  # the string is not empty
-                        event = StreamingData()
-                        event._field = machine.leaf
-                        event._type = "delta"
-                        event._delta = chunk
-                        event._value = len(pieces)
-                        return [event]
-                elif (
-                    end <= machine.key_barrier
-                    and end <= machine.max_document
-                    and (machine.pending < 0 or end - machine.pending <= machine.max_held)
-                ):
-                    machine.offset = end
-                    machine.key_pieces.append(chunk)
-                    if machine.pending >= 0:
-                        machine.held.append(chunk)
-                    if machine.keep_data:
-                        self._log.append(chunk)
-                    return []
-        if machine.keep_data:
-            self._log.append(chunk)
-            if len(self._log) > BLOCK:
-                self._join()
-        events = machine.feed(chunk)
-        return self._look(machine.last) if events is None else events
-
-    def _tell(self, events: list[StreamingData]) -> list[StreamingData]:
-        """Show the stage events that it has to see. Returns what is left of them for the user."""
-        stage = self._stage
-        if stage is None:
-            self._machine.told = 0
-            return events
-        events = stage.feed_end(events) if self._machine.told == 1 else stage.feed(events)
-        self._machine.told = 2 if stage.waiting else 0
-        return events
-
-    def _feed(self, chunk: str | bytes) -> list[StreamingData]:
-        """`feed`, where something stands between the chunk and the machine."""
-        raise NotImplementedError
-
-    def _look(self, events: list[StreamingData]) -> list[StreamingData]:
-        """The machine has `stopped` in a chunk, or has something to tell. Returns the events for the user."""
-        raise NotImplementedError
-
-    def _join(self) -> None:
-        """Join the newest pieces of the text."""
-        raise NotImplementedError

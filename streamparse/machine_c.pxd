@@ -1,4 +1,4 @@
-# C types of the compiled twin: setup.py compiles machine.py with them as streamparse._machine_c.
+# C types of the compiled twin: setup.py compiles machine.py, and what belongs to it, with them as streamparse._machine_c.
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # the package tolerance, which both twins share, and for pickling.
 cimport cython

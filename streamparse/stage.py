@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .errors import Diagnostic
 
 if TYPE_CHECKING:
-    from .machine import StreamingData
     from .schema.typed import Invalid
+    from .streaming_data import StreamingData
 
 
 class Stage(Protocol):

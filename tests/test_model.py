@@ -16,7 +16,7 @@ from support.splits import chop, cuts
 from support.texts import containers, dialects, json_texts, spelled, styles, values
 from support.values import loads, show
 
-from streamparse import machine
+from streamparse import scan
 
 
 def test_the_model_on_one_document_by_hand() -> None:
@@ -199,8 +199,8 @@ def test_what_only_the_compiled_twin_asks_of_text(text: str, at: int) -> None:
     at = min(at, len(text))
     match = re.compile('[^"\\\\\x00-\x1f\ud800-\udfff]*').match(text, at)
     assert match is not None
-    assert machine.plain_end(text, at) == match.end()
-    assert machine.is_whole(text) == (re.search("[\ud800-\udfff]", text) is None)
+    assert scan.plain_end(text, at) == match.end()
+    assert scan.is_whole(text) == (re.search("[\ud800-\udfff]", text) is None)
 
 
 @given(text=st.text("0123-+.eE", min_size=1, max_size=7) | st.floats(allow_nan=False, allow_infinity=False).map(repr))
@@ -217,10 +217,10 @@ def test_what_only_the_compiled_twin_asks_of_numbers(text: str) -> None:
     except ValueError:
         value = None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "COMPILED", True)
-        assert machine.number_kind(text) == {int: 1, float: 2}.get(type(value), 0)
+        patch.setattr(scan, "COMPILED", True)
+        assert scan.number_kind(text) == {int: 1, float: 2}.get(type(value), 0)
     if isinstance(value, int):
-        assert machine.short_int(text) == value
+        assert scan.short_int(text) == value
 
 
 @given(text=st.text("09aAfFgG \u0661", max_size=8), start=st.integers(0, 8))
@@ -231,5 +231,5 @@ def test_what_only_the_compiled_twin_asks_of_an_escape(text: str, start: int) ->
     assert match is not None
     for compiled in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(machine, "COMPILED", compiled)
-            assert machine.hex_end(text, start) == match.end()
+            patch.setattr(scan, "COMPILED", compiled)
+            assert scan.hex_end(text, start) == match.end()

@@ -62,7 +62,7 @@ def test_twin_is_there_where_it_was_demanded() -> None:
 def test_twin_was_built_from_this_source() -> None:
     if importlib.util.find_spec(TWIN) is None:
         pytest.skip("the compiled twin is not built")
-    names = ("machine.py", "machine_c.pxd", "states.py", "fields.py")
+    names = ("scan.py", "streaming_data.py", "machine.py", "intake.py", "machine_c.pxd", "states.py", "fields.py")
     sources = b"".join((ROOT / "streamparse" / name).read_bytes() for name in names)
     built = import_module(TWIN).SOURCE_SHA256
     message = f"the twin is older than one of {', '.join(names)}: run `pip install -e .` again"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from ..states import LINE_COMMENT
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 _LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
 

@@ -12,7 +12,8 @@ from .marks import COMMAS, QUOTES, SEPARATORS
 from .pending import ahead, end_pending
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 _LOOSE_KEY: Final = re.compile(r"[^:=：,;，；{}\[\]\"“”`]*")
 _LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})

@@ -9,7 +9,8 @@ from ..fields import KEY
 from .marks import QUOTES
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 _KEY_AND_COLON: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*[:=：]', re.DOTALL)
 _KEY_AND_COLON_START: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"\s*|\\)?', re.DOTALL)

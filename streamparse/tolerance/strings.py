@@ -9,7 +9,8 @@ from ..states import AFTER, COLON, END, KEY_QUOTED, QUOTED, STRING, TRIPLE
 from .marks import QUOTES
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 _HEX_PAIR: Final = re.compile(r"[0-9a-fA-F]{0,2}")
 _STOPS: Final = {closers: re.compile(f"[\\\\{closers}]") for closers in {*QUOTES.values(), "'", '"'}}

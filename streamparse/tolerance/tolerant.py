@@ -37,7 +37,8 @@ from .values import before_value, behind_doubled, behind_value
 from .words import behind_atom, in_words
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 Inside = Callable[["Machine", int, str, bool, "list[StreamingData]"], bool]
 Between = Callable[["Machine", str, str, bool, "list[StreamingData]"], bool]

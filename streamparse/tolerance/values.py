@@ -11,7 +11,8 @@ from .pending import ahead, closes_root, end_pending
 from .strings import is_triple
 
 if TYPE_CHECKING:
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 # What follows a bracket of the wrong kind when the root did not end with it.
 _ROOT_GOES_ON: Final = {

@@ -14,7 +14,8 @@ from .marks import COMMAS, QUOTES, SPACE, is_wide_space
 
 if TYPE_CHECKING:
     from ..fields import Field, Kind
-    from ..machine import Machine, StreamingData
+    from ..machine import Machine
+    from ..streaming_data import StreamingData
 
 _LITERALS: Final = ("true", "false", "null")
 _PYTHON: Final[dict[str, Any]] = {
