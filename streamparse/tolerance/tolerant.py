@@ -89,23 +89,16 @@ class Tolerant:
                 return False
             if len(text) - pos < 3 and text[pos:] in ("`", "``") and not ends:
                 return True
-        elif char == "." and "ellipsis" in allowed and state != COLON and state != END:
-            if text.startswith("...", pos):
+        elif char in ".…" and "ellipsis" in allowed and state != COLON and state != END:
+            if char == "…" or text.startswith("...", pos):
                 if machine.pending >= 0:
                     machine.state = machine.accept(out)
                 else:
                     machine.diagnose("ellipsis", text, pos)
-                    machine.pos = pos + 3
+                    machine.pos = pos + (1 if char == "…" else 3)
                 return False
             if len(text) - pos < 3 and text[pos:] in (".", "..") and not ends:
                 return True
-        elif char == "…" and "ellipsis" in allowed and state != COLON and state != END:
-            if machine.pending >= 0:
-                machine.state = machine.accept(out)
-            else:
-                machine.diagnose("ellipsis", text, pos)
-                machine.pos = pos + 1
-            return False
         between = _BETWEEN.get(state)
         if between is not None:
             return between(machine, char, text, final, out)
