@@ -486,8 +486,9 @@ def test_no_value_of_a_body_harms_the_process(value: str) -> None:
         ("sse", f'data: {{"a":1}}\n\ndata: {{"b":{value}}}\n\n'),
     ):
         chunks, fault = decoded([text], format=format_)
-        assert chunks == [ONE]
-        assert fault is not None
+        assert chunks[0] == ONE
+        # Since Python 3.14 `json.loads` reads as deep as the stack is large, which may be enough.
+        assert (len(chunks), fault is None) in ((1, False), (2, True))
 
 
 def test_a_long_string_costs_the_same_in_tiny_pieces() -> None:

@@ -422,7 +422,7 @@ def twins() -> Iterator[tuple[Worker, Worker]]:
 
 def test_law_11_the_twins_are_two(twins: tuple[Worker, Worker]) -> None:
     """`STREAMPARSE_PURE` really chooses."""
-    assert [worker.implementation for worker in twins] == ["streamparse.machine", "streamparse._machine_c"]
+    assert [worker.implementation for worker in twins] == ["streamparse.streaming_data", "streamparse._machine_c"]
 
 
 @given(text=any_texts, dialect=dialects, which=documents, starts=st.booleans(), places=cuts())
