@@ -511,7 +511,9 @@ class StreamParser(Intake):
         return calls
 
     def take_text(self) -> str:
-        """The answer's text that was decided since the last call."""
+        """The answer's text that was decided since the last call (empty with `keep_data=False`)."""
+        if not self.keep_data:
+            return ""
         return self._answer.take(final=self._parsed is not None or self._error is not None)
 
     @property

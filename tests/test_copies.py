@@ -173,6 +173,11 @@ def test_halves_of_surrogate_pairs_keep_their_place(chunks: list[Any], data: Any
     parsed = parser.close()
     taken.append(parser.take_text())
     assert (parsed.data, parsed.text, "".join(taken)) == (data, text, text)
+    dropped = StreamParser(keep_data=False)
+    for chunk in chunks:
+        dropped.feed(chunk)
+    assert dropped.close().complete
+    assert dropped.take_text() == ""
 
 
 def test_a_pair_that_is_cut_behind_a_document_is_one_character_of_the_next() -> None:

@@ -108,8 +108,7 @@ class Run:
             fault = Fault(type(error).__name__, *place)
         if parsed is not None:
             assert self.taken_reasoning == parsed.reasoning, "take_reasoning() and Parsed.reasoning tell two stories"
-            if parsed.text:  # there is none without `keep_data`
-                assert self.taken_text == parsed.text, "take_text() and Parsed.text tell two stories"
+            assert self.taken_text == parsed.text, "take_text() and Parsed.text tell two stories"
         return Outcome(
             events=merge(self.events),
             data=show(self.data),
