@@ -87,7 +87,10 @@ def stage(folder: Path) -> Path:
     module = package / "_machine_c.py"
     integers: dict[str, str] = {}
     for path in INTEGERS:
-        integers.update(re.findall(r"^([A-Z_]+): Final = ([0-9]+)$", path.read_text("utf-8"), re.MULTILINE))
+        found = re.findall(r"^([A-Z_]+): Final = ([0-9]+)$", path.read_text("utf-8"), re.MULTILINE)
+        if not found:
+            raise RuntimeError(f"{path} should hold integers, as `NAME: Final = 1`")
+        integers.update(found)
     compiled = "from __future__ import annotations\n\nimport cython\n"
     for path in SOURCES:
         compiled += without_imports(path.read_text("utf-8"), integers)
@@ -115,6 +118,9 @@ def without_imports(source: str, integers: Container[str]) -> str:
     lines = source.splitlines(keepends=True)
     for node in reversed(ast.parse(source).body):
         if isinstance(node, ast.ImportFrom):
+            line = lines[node.lineno - 1]
+            if ";" in line or any(alias.asname for alias in node.names):
+                raise RuntimeError(f"an import of the twin should stand alone, and rename nothing: {line!r}")
             node.names = [alias for alias in node.names if alias.name not in integers]
             merged = node.module == "__future__" or f"{node.module}.py" in [path.name for path in SOURCES]
             lines[node.lineno - 1 : node.end_lineno] = [] if merged or not node.names else [ast.unparse(node) + "\n"]

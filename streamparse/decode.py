@@ -48,7 +48,9 @@ class Decoder:
     def feed(self, chunk: object) -> str:
         """The text of `chunk` as far as it is whole. Raises `UsageError` for what is neither text nor bytes."""
         if isinstance(chunk, str):
-            text = self._rest() + str(chunk) if self._bytes is not None else str(chunk)
+            text = str.__str__(chunk)  # no subclass, whatever that one makes of itself
+            if self._bytes is not None:
+                text = self._rest() + text
         elif isinstance(chunk, (bytes, bytearray, memoryview)):
             if self._bytes is None:
                 self._bytes = codecs.getincrementaldecoder("utf-8")(INVALID)

@@ -1,8 +1,8 @@
 """The push state machine: JSON text in, `StreamingData` events and a tree out.
 
-Rules. Only this file and the package `tolerance` change the machine's state. It knows no schema, no I/O and no chunk:
-what it does depends on the characters alone. It never recurses, and every pass of its loop takes text or changes the
-state.
+Rules. Only this file, `intake` and the package `tolerance` change the machine's state. It knows no schema, no I/O and
+no chunk: what it does depends on the characters alone. It never recurses, and every pass of its loop takes text or
+changes the state.
 
 Theory of operation. `feed` runs one loop over the integer states of `states.py`. A character that RFC 8259 does not
 know in a state goes to the tolerance of the dialect, or is a fault. A few characters that cannot be decided yet (half
@@ -95,7 +95,7 @@ class Tolerance(Protocol):
     """What a dialect makes of text that RFC 8259 does not know. See the package `tolerance`."""
 
     def read(self, machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:
-        """Take the character at `machine._pos`, or call `machine.fail`. True: more text is needed to say what it is."""
+        """Take the character at `machine.pos`, or call `machine.fail`. True: more text is needed to say what it is."""
         ...
 
     def atom(self, machine: Machine, lexeme: str, out: list[StreamingData]) -> int:
@@ -264,27 +264,32 @@ class Machine:
         # The rest of this method is the loop, in one piece: a call costs as much as reading several characters.
         out: list[StreamingData] = []
         pending = self.pending
-        if pending >= 0:
-            self.held.append(text)
         half = ""
         over = False
         if not calm or end > self.max_document or state is BUFFERED:
             calm = False
+            known = 0  # characters of this text that are held already
             if state is BUFFERED:
                 state = self.resume
+                known = len(self.buffer)
+                if "\ud800" <= self.buffer[known - 1] <= "\udbff":
+                    known -= 1
                 text = self.buffer + text
-                end = base + len(text)
                 self.buffer = ""
-            over = end > self.max_document
-            if over:
-                text = text[: max(self.max_document - base, 0)]
-                if pending >= 0:  # what is held ends there, too
-                    last = len(self.held) - 1
-                    self.held[last] = self.held[last][: len(self.held[last]) - (end - self.max_document)]
             if not text.isascii() and _HALF.search(text) is not None:
                 # Halves of surrogate pairs, from JSON that was decoded piece by piece: the second may come next.
                 text, half = join_halves(text, self.final)
             n = len(text)
+            end = base + n
+            over = end > self.max_document
+            if over:
+                text = text[: max(self.max_document - base, 0)]
+                n = len(text)
+                half = ""
+            if pending >= 0:
+                self.held.append(text[known:])
+        elif pending >= 0:
+            self.held.append(text)
         pos = 0
         lex = 0  # where the bare word begins in this text
         quote = -1  # the next double quote, as far as known: looked for once, not at every escape

@@ -1,4 +1,4 @@
-# C types of the compiled twin: setup.py compiles machine.py, and what belongs to it, with them as streamparse._machine_c.
+# C types of the compiled twin: setup.py compiles machine.py and what belongs to it with them, as streamparse._machine_c.
 # Counters are Py_ssize_t, never int: offsets pass 2**31. Attributes that only the machine uses stay public for
 # the package tolerance, which both twins share, and for pickling.
 cimport cython
@@ -60,7 +60,7 @@ cdef class Machine:
     @cython.locals(
         state=Py_ssize_t, base=Py_ssize_t, end=Py_ssize_t, pending=Py_ssize_t, n=Py_ssize_t, pos=Py_ssize_t,
         lex=Py_ssize_t, quote=Py_ssize_t, stop=Py_ssize_t, back=Py_ssize_t, used=Py_ssize_t, first=Py_ssize_t,
-        lines=Py_ssize_t, over=bint, over_long=bint, white=bint, common=bint, in_object=bint, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
+        lines=Py_ssize_t, known=Py_ssize_t, over=bint, over_long=bint, white=bint, common=bint, in_object=bint, half=str, waits=bint, plain=bint, calm=bint, char=Py_UCS4, piece=str, lexeme=str, key=object,
         place=dict, members=dict, out=list, pieces=list, parts=list, leaf=list, event=StreamingData,
     )
     cpdef list feed(self, str text)

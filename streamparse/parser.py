@@ -261,7 +261,7 @@ class StreamParser(Intake):
             over = self._machine.overrun  # asked for now: the machine forgets it where another document begins
             self._follow(self._stopped(events), events)
             if over and self._error is None:
-                self._reach_limit()
+                self._reach_limit(events)
             self._machine.told = 2
         return self._tell(events)
 
@@ -288,7 +288,7 @@ class StreamParser(Intake):
                 if self._error is not None:
                     break
         if over and self._error is None:
-            self._reach_limit()
+            self._reach_limit(out)
         direct = (
             self._reading
             and (self._splitter is None or self._splitter.done)
@@ -306,11 +306,15 @@ class StreamParser(Intake):
         escaped = "" if self._unescaper is None else self._unescaper.held
         return self._machine.buffer + escaped + self._candidate + located + split
 
-    def _reach_limit(self) -> None:
+    def _reach_limit(self, out: list[StreamingData]) -> None:
         """The text is longer than it may be. Everything up to the bound was read."""
-        held = self._undecided()
         machine = self._machine
-        machine.limit("document", self.limits.document, held, len(held))
+        if "\ud800" <= machine.buffer[-1:] <= "\udbff":  # half a pair, whose other half would be too much
+            machine.final = True
+            out.extend(machine.read(""))
+        if machine.error is None:
+            held = self._undecided()
+            machine.limit("document", self.limits.document, held, len(held))
         if self._reading:
             self._stopped([])
         self._error = machine.error

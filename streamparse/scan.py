@@ -1,7 +1,7 @@
 """Scanning: where a run of plain characters ends, what a bare word is.
 
-Each function is a regular expression for the interpreted twin, and a loop for the compiled one, to which a call of a
-regular expression is the dearer. Some are only called by that one: see `machine.py`.
+Loops over characters, for the compiled twin: see `machine.py`. The interpreted one, to which a regular expression is
+the cheaper, has one of these in place of each, here or where it would call the function.
 """
 
 from __future__ import annotations

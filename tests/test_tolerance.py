@@ -189,6 +189,86 @@ def test_halves_of_a_pair_in_two_chunks(dialect: str) -> None:
     assert [remark.code for remark in parsed.diagnostics] == ["lone_surrogate"]
 
 
+@pytest.mark.parametrize(
+    ("text", "data", "halves"),
+    [
+        ('[""\ud83d\ude00', ['"😀'], 0),
+        ('[""\ud83d\ud83d', ['"\ufffd\ufffd'], 2),
+        ('[""\ud83d', ['"\ufffd'], 1),
+        ('{a:""\ud83d"\ud83d', {"a": '"\ufffd"\ufffd'}, 2),
+        ('["a"\ud83d\ude00","b"]', ['a"😀', "b"], 0),
+        ('{"a":"x"\n\ud83d\ude00\n"y", "b":1}', {"a": 'x"\n😀\n"y', "b": 1}, 0),
+        ('{"a": x, \ud83d\ude00 y}', {"a": "x, 😀 y"}, 0),
+        ('{"a": x\ud83d, y, "b":2}', {"a": "x\ufffd, y", "b": 2}, 1),
+        ('{"a": x\ud83dy}', {"a": "x\ufffdy"}, 1),
+        ("{k\ud83d\ude00\ud83d: 1}", {"k😀\ufffd": 1}, 1),
+        ("{é:\ud83d,\ud83d\ude00", {"é": "\ufffd,😀"}, 1),
+    ],
+    ids=ascii,
+)
+def test_halves_of_a_pair_where_a_quote_or_comma_is_pending(text: str, data: Any, halves: int) -> None:
+    for surrogates in ("replace", "keep"):
+        whole = Run([text], surrogates=surrogates).outcome
+        wanted = show(data)
+        assert whole.data == (wanted if surrogates == "replace" else wanted.replace(r"\ufffd", r"\ud83d"))
+        assert [remark.code for remark in whole.diagnostics].count("lone_surrogate") == halves
+        for chunks in (each(text), *two_way(text)):
+            assert Run(chunks, surrogates=surrogates).outcome == whole
+
+
+def test_bytes_that_are_no_text_are_told_in_unquoted_text_too() -> None:
+    data = b'{"a": x\xff y, k\xff: 1}'
+    whole = run([data])
+    assert whole.data == show({"a": "x\ufffd y", "k\ufffd": 1})
+    assert [remark.code for remark in whole.diagnostics].count("invalid_utf8") == 2
+    for chunks in (each(data), *two_way(data)):
+        assert run(chunks) == whole
+
+
+@pytest.mark.parametrize("dialect", ["llm", "strict"])
+@pytest.mark.parametrize("text", ['["\ud83d\ude00b"]', '{"a":"\ud83d\ude00b"}'])
+def test_a_pair_counts_as_one_character_of_the_document(text: str, dialect: str) -> None:
+    length = len(text) - 1
+    for most in range(3, length + 2):
+        whole = run([text], dialect=dialect, limits=Limits(document=most))
+        assert (whole.error is None) == (most >= length)
+        for chunks in (each(text), *two_way(text)):
+            assert run(chunks, dialect=dialect, limits=Limits(document=most)) == whole
+
+
+def test_the_bound_of_the_document_right_behind_half_a_pair() -> None:
+    """The half stands alone, as far as may be read: it is at fault first, and is told inside of a string."""
+    for text, code in (('[1,"😀"\ud83d\n\n]', "unexpected_character"), ('["abcd\ud83d b"]', "limit_document")):
+        for dialect in ("json5", "llm"):
+            whole = run([text], dialect=dialect, limits=Limits(document=7))
+            assert whole.error is not None
+            if dialect == "json5":
+                assert whole.error.code == code
+            for chunks in (each(text), *two_way(text)):
+                assert run(chunks, dialect=dialect, limits=Limits(document=7)) == whole
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_two_quotes_behind_a_line_continuation_are_not_three(quote: str) -> None:
+    text = f"[{quote}\\\n{quote}{quote},1]"
+    whole = run([text])
+    assert whole.data == show([quote, 1])
+    assert [remark.code for remark in whole.diagnostics if remark.code != "single_quotes"] == [
+        "line_continuation",
+        "unescaped_quote",
+    ]
+    for chunks in (each(text), *two_way(text)):
+        assert run(chunks) == whole
+
+
+def test_a_subclass_of_str_that_stays_one() -> None:
+    class Token(str):
+        def __str__(self) -> str:
+            return self
+
+    assert run(['{"z":"', Token('{"a":1}')]) == run(['{"z":"', '{"a":1}'])
+
+
 @pytest.mark.parametrize("exponent", ["9999999999999999999", "-9999999999999999999"])
 def test_an_exponent_beyond_decimal_is_our_own_error(exponent: str) -> None:
     parser = StreamParser(number="decimal", dialect="strict")

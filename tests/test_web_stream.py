@@ -787,6 +787,25 @@ def test_imports_bring_nothing_along(module: str, absent: list[str]) -> None:
     assert found.stdout == "[]\n"
 
 
+async def test_a_source_closes_in_peace() -> None:
+    closed: list[str] = []
+
+    async def source() -> AsyncIterator[str]:
+        try:
+            yield '{"a":"x'
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(2.5)
+            closed.append("whole")
+
+    stream = EventStream(streamparse.wrap(source()))
+    body = stream.body()
+    await anext(body)
+    await stream.aclose()
+    await body.aclose()
+    assert closed == ["whole"]
+
+
 class Deaf:
     """A shared log that another worker fills. The first cancellation of each of its methods gets lost in it, as one may
     in the client of Redis before Python 3.12 (python/cpython#86296).
@@ -831,7 +850,7 @@ class Deaf:
 async def test_a_run_that_is_let_go_ends_where_a_cancellation_gets_lost(
     leaves: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamparse.web.tasks._AGAIN", 0.05)
+    monkeypatch.setattr("streamparse.web.stream._AGAIN", 0.05)
     before = asyncio.all_tasks()
     log = Deaf()
     stream = EventStream(lambda: streamparse.wrap(["{}"]), log=log, heartbeat=0.01, grace=0.01)

@@ -6,10 +6,10 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from ..decode import repair_surrogates
 from ..states import AFTER, BARE_KEY, COLON, FIRST_KEY, KEY_QUOTED, KEY_STRING, NEXT_KEY, STATES, VALUE
 from .marks import COMMAS, QUOTES, SEPARATORS
 from .pending import ahead, end_pending
+from .strings import bare_text
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -125,7 +125,7 @@ def in_bare_key(machine: Machine, state: int, text: str, final: bool, out: list[
             machine.unexpected()
         return False
     machine.diagnose(code, text, start)
-    machine.key = repair_surrogates(key)
+    machine.key = bare_text(machine, key)
     machine.key_closers = ""
     machine.gap = ""
     machine.state = COLON

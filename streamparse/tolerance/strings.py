@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from ..fields import path_of
 from ..states import AFTER, COLON, END, KEY_QUOTED, QUOTED, STRING, TRIPLE
 from .marks import QUOTES
 
 if TYPE_CHECKING:
+    from ..fields import Field
     from ..machine import Machine
     from ..streaming_data import StreamingData
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _HEX_PAIR: Final = re.compile(r"[0-9a-fA-F]{0,2}")
 _STOPS: Final = {closers: re.compile(f"[\\\\{closers}]") for closers in {*QUOTES.values(), "'", '"'}}
 
@@ -40,6 +43,8 @@ def escape(machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
         if char == "\r" and pos + 2 == len(text):
             return 0
         machine.diagnose("line_continuation", text, pos)
+        if pieces is not machine.key_pieces and not machine.pieces:
+            machine.pieces.append("")  # the string is not empty: its end is no third quote
         return 3 if text.startswith("\r\n", pos + 1) else 2
     elif char == "v" and "hex_escape" in allowed:
         machine.diagnose("hex_escape", text, pos)
@@ -65,6 +70,23 @@ def escape(machine: Machine, text: str, pos: int, pieces: list[str]) -> int:
     # What starts no escape is text: models write Windows paths, LaTeX and regular expressions.
     pieces.append("\\")
     return 1
+
+
+def bare_text(machine: Machine, text: str, field: Field | None = None) -> str:
+    """The text of an unquoted string or key: what is no character is noted, and replaced, as in quotes.
+
+    It is noted at the last place where a word began, since it may have been read long ago; of a string, `field`, once,
+    since what stands before a comma may be read again.
+    """
+    path = None if field is None else path_of(field)
+
+    def replace(match: re.Match[str]) -> str:
+        code = "invalid_utf8" if "\udc80" <= match[0] <= "\udcff" else "lone_surrogate"
+        if path is None or not any(one.code == code and one.path == path for one in machine.diagnostics):
+            machine.diagnose(code, machine.text, machine.atom_at - machine.offset, path=path)
+        return match[0] if code == "lone_surrogate" and machine.surrogates == "keep" else "\ufffd"
+
+    return text if text.isascii() else _HALF.sub(replace, text)
 
 
 def in_quotes(machine: Machine, state: int, text: str, final: bool, out: list[StreamingData]) -> bool:

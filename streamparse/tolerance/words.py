@@ -6,11 +6,11 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
-from ..decode import repair_surrogates
 from ..implementation import make_event
 from ..states import AFTER, BARE, COLON, GAP, WORDS
 from ..values import NumberLexeme, to_int
 from .marks import COMMAS, QUOTES, SPACE, is_wide_space
+from .strings import bare_text
 
 if TYPE_CHECKING:
     from ..fields import Field, Kind
@@ -74,7 +74,7 @@ def finish(machine: Machine, state: int, out: list[StreamingData]) -> Field | No
         if "unquoted_string" not in machine.tolerances or (half and state == BARE):
             return machine.open_atom(words, out)
     _begin_words(machine, out)
-    machine.emit(repair_surrogates(words), out)
+    machine.emit(bare_text(machine, words, machine.leaf), out)
     machine.state = WORDS
     machine.put_open()
     value = "".join(machine.pieces) if machine.keep_data else None
@@ -176,7 +176,7 @@ def in_words(machine: Machine, state: int, text: str, final: bool, out: list[Str
             # Exactly as much as may not be held any longer, so that the splits do not matter.
             end = max(pos + held + 1 - len(machine.atom), pos)
             _begin_words(machine, out)
-            machine.emit(repair_surrogates(machine.atom + text[pos:end]), out)
+            machine.emit(bare_text(machine, machine.atom + text[pos:end], machine.leaf), out)
             machine.atom = ""
             pos = end
         if match is None:
@@ -205,7 +205,7 @@ def in_words(machine: Machine, state: int, text: str, final: bool, out: list[Str
         if char in COMMAS and machine.in_object and (machine.words or not machine.is_atom(words)):
             # As with a quote: the string ends here if a key follows, else the comma belongs to it.
             _begin_words(machine, out)
-            machine.tail = repair_surrogates(words)
+            machine.tail = bare_text(machine, words, machine.leaf)
             machine.pending = machine.offset + at
             machine.string = WORDS
             machine.undo = machine.diagnostic_count
@@ -250,6 +250,6 @@ def _end_words(machine: Machine, words: str, out: list[StreamingData]) -> None:
                 machine.state = machine.end_atom(part, out)
             return
     _begin_words(machine, out)
-    machine.tail = repair_surrogates(words)
+    machine.tail = bare_text(machine, words, machine.leaf)
     machine.end_string(out)
     machine.state = AFTER

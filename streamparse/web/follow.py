@@ -13,7 +13,6 @@ import anyio
 from ..wire import Frame
 from .log import LogLost, LogUnavailable, MemoryLog, SharedLog
 from .snapshot import Message
-from .tasks import end
 
 T = TypeVar("T")
 
@@ -53,6 +52,7 @@ class Follower:
         self._clients = clients
         self._seen = seen
         self._leading: anyio.CancelScope | None = None
+        self._over = False
         self._frames = self._bytes = self._snapshot_bytes = 0  # since the last snapshot; size of that one
 
     async def run(self) -> None:
@@ -67,7 +67,8 @@ class Follower:
                         await self._lead(tail)
                 wait = min(self._shared.lease / 3, 1.0)
         finally:
-            await end(beat)
+            self._over = True  # should the cancellation get lost: see `EventStream.aclose`
+            beat.cancel()
 
     async def _level(self, wait: float = 0) -> bool:
         """Take over what is new in the shared log. False: nothing is."""
@@ -128,7 +129,7 @@ class Follower:
     async def _beat(self) -> None:
         """Tell the others that this worker lives, and whether it has clients."""
         shared = self._shared
-        while True:
+        while not self._over:
             with suppress(LogUnavailable):
                 if self._clients():
                     await shared.watch(shared.lease)

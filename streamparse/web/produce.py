@@ -14,7 +14,6 @@ import anyio
 from ..errors import UsageError
 from ..result import StreamResult
 from ..wire import Frame, FrameEncoder
-from .tasks import end
 
 logger = logging.getLogger("streamparse.web")
 
@@ -22,7 +21,7 @@ Source = StreamResult[Any] | Callable[[], StreamResult[Any] | Awaitable[StreamRe
 
 # How many items are read before they are asked for. The run waits while nobody takes them.
 _AHEAD = 256
-_CLOSING = 5.0
+_CLOSING = 5.0  # seconds that a source may take to close
 
 
 class _End:
@@ -56,8 +55,10 @@ async def batches(
             if batch:
                 yield batch
     finally:
+        reader.cancel()
         with anyio.move_on_after(_CLOSING, shield=True):
-            await end(reader)
+            await asyncio.wait([reader])
+        reader.cancel()  # where it takes longer, or the first one got lost: see `EventStream.aclose`
 
 
 async def _next(queue: asyncio.Queue[Any], due: float | None) -> Any:

@@ -23,7 +23,6 @@ from ..wire.frame import DescribeError, Options, describe_error
 from .follow import Follower
 from .log import DEFAULT_BYTES, DEFAULT_FRAMES, PIECE, LogUnavailable, MemoryLog, SharedLog
 from .produce import Source, batches
-from .tasks import end
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,6 +36,8 @@ HEARTBEAT: Final = b":\n\n"
 
 _ID: Final = re.compile("[0-9]{1,15}", re.ASCII)
 _NEVER: Final = 1 << 30
+# Seconds until what was cancelled is cancelled again: more than all that it closes may take.
+_AGAIN: Final = 10.0
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -201,8 +202,12 @@ class EventStream:
 
     async def aclose(self) -> None:
         """Let go of the run and of the clients, without an `end`: another worker may go on with it."""
-        if self._task is not None:
-            await end(self._task)
+        task = self._task
+        while task is not None and not task.done():
+            # Again, since before Python 3.12 `asyncio.wait_for`, in which the client of Redis sends, loses a
+            # cancellation that comes just when what it waits for is done (python/cpython#86296).
+            task.cancel()
+            await asyncio.wait([task], timeout=_AGAIN)
 
     # ---- clients come and go
 
@@ -236,8 +241,8 @@ class EventStream:
         if self._result is not None:
             self._closing = asyncio.ensure_future(self._result.aclose())
             await asyncio.shield(self._closing)  # who comes back now is too late
-        elif self._task is not None:  # another worker makes it
-            await end(self._task)
+        else:  # another worker makes it
+            await self.aclose()
 
     async def _is_watched(self, shared: SharedLog) -> bool:
         try:
