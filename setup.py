@@ -137,6 +137,7 @@ class BuildTwin(build_ext):
             self.fall_back(error)
 
     def build_extension(self, ext: Extension) -> None:
+        Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)  # of an earlier build: it must not stay
         try:
             from Cython.Build import cythonize
 

@@ -7,6 +7,7 @@ process as the system counts it (resident set), so that nothing escapes it.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import gc
 import json
@@ -144,7 +145,11 @@ MEASURES: dict[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(MEASURES)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.endurance", description="Long texts, many parsers.")
+    parser.add_argument("measure", nargs="*", help=f"all without one: {', '.join(MEASURES)}")
+    names = parser.parse_args().measure or list(MEASURES)
+    if not MEASURES.keys() >= set(names):
+        parser.error(f"there are only: {', '.join(MEASURES)}")
     if len(names) == 1:
         print(f"{names[0]}, {IMPLEMENTATION}: {MEASURES[names[0]]()}; highest {highest():.0f} MB", flush=True)
         return

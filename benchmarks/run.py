@@ -178,7 +178,11 @@ def schema_cost(packages: dict[str, Any], rounds: int) -> dict[str, dict[str, fl
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Cost per delta beside the peers: see benchmarks/README.md.",
+        epilog="With --here as the first option: by the running interpreter, in the checkout as it lies there.",
+    )
     parser.add_argument("--quick", action="store_true", help="only the yardsticks and streamparse; under a minute")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this document (may be repeated)")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
@@ -187,6 +191,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-write", action="store_true", help="print only")
     parser.add_argument("--malformed", action="store_true", help="only the comparison on malformed answers")
     chosen = parser.parse_args(arguments)
+    if chosen.only and not documents().keys() >= set(chosen.only):
+        parser.error(f"there are only: {', '.join(documents())}")
     started = time.perf_counter()
 
     result: dict[str, Any] = {

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import subprocess
 import sys
 import time
@@ -17,28 +18,24 @@ REGRESSIONS = FOLDER / "regressions"
 
 
 def main(arguments: list[str]) -> int:
+    from .targets import TARGETS
+
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(__doc__)
+        print(f"{__doc__}\nTargets: {', '.join(TARGETS)}")
         return 0
     name, *rest = arguments
+    if name not in TARGETS:
+        print(f"unknown target {name!r}; there are: {', '.join(TARGETS)}", file=sys.stderr)
+        return 2
     if rest and not rest[0].isdigit():
-        from .targets import TARGETS
-
         for file in rest:
             TARGETS[name](Path(file).read_bytes())
             print(f"{file}: as it should be")
         return 0
-    if not _known(name):
+    if importlib.util.find_spec("atheris") is None:
+        print("the engine is not installed: pip install atheris", file=sys.stderr)
         return 2
     return fuzz(name, int(rest[0]) if rest else 1200)
-
-
-def _known(name: str) -> bool:
-    from .targets import TARGETS
-
-    if name not in TARGETS:
-        print(f"unknown target {name!r}; there are: {', '.join(TARGETS)}", file=sys.stderr)
-    return name in TARGETS
 
 
 def fuzz(name: str, seconds: int) -> int:

@@ -413,6 +413,10 @@ def test_without_the_extra_it_says_how_to_install_it(missing: str) -> None:
     assert result.returncode == 2
     assert 'pip install "streamparse-llm[cli]"' in result.stderr
     assert "Traceback" not in result.stderr
+    code = code.replace("import sys;", "import sys; sys.argv[1:] = ['--version'];")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"streamparse {streamparse.__version__} (")
 
 
 # -- pipes ------------------------------------------------------------------------------------------------------------
@@ -814,6 +818,13 @@ def test_plain_text_and_refusals_are_shown() -> None:
     lines = Lines()
     told = [line for item in played("Only words.\nTwo lines.") for line in lines.feed(*item)]
     assert told[:2] == ["| Only words.", "| Two lines."]
+    deltas = ["I can", "not.\n\nI do", " not want to.", "\nSorry"]
+    chunks = [
+        {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"refusal": one}}]} for one in deltas
+    ]
+    lines = Lines()
+    told = [line for item in streamparse.wrap(chunks).get_generator("all") for line in lines.feed(*item)]
+    assert told[:3] == ["| I cannot.", "| I do not want to.", "| Sorry"]
 
 
 values = st.recursive(

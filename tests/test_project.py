@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,25 @@ def test_twin_was_built_from_this_source() -> None:
     built = import_module(TWIN).SOURCE_SHA256
     message = f"the twin is older than one of {', '.join(names)}: run `pip install -e .` again"
     assert built == hashlib.sha256(sources).hexdigest(), message
+
+
+def test_a_build_that_fails_leaves_no_older_twin(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", reason="builds the twin")
+    (tmp_path / "Cython.py").write_text("raise ImportError", encoding="ascii")
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    older = tmp_path / "lib" / "streamparse" / f"_machine_c{suffix}"
+    older.parent.mkdir(parents=True)
+    older.touch()
+    done = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", f"--build-lib={tmp_path / 'lib'}", f"--build-temp={tmp_path}"],
+        cwd=ROOT,
+        env={**os.environ, "STREAMPARSE_BUILD": "auto", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "WITHOUT its compiled twin" in done.stderr
+    assert not older.exists()
 
 
 @pytest.mark.parametrize("pure", ["", "1"])

@@ -6,13 +6,24 @@ Modules: `app` (the commands), `recorded` (what is read), `output` (what is writ
 
 from __future__ import annotations
 
+import platform
 import sys
+
+from .. import IMPLEMENTATION, __version__
 
 _NEEDED = ("typer", "rich")
 
 
+def version_line() -> str:
+    """What `streamparse --version` says."""
+    return f"streamparse {__version__} ({IMPLEMENTATION}, Python {platform.python_version()})"
+
+
 def main() -> None:
     """Run the command with the arguments of the process. Always ends with `SystemExit`."""
+    if sys.argv[1:] == ["--version"]:  # says it without the extra, too
+        sys.stdout.write(version_line() + "\n")
+        raise SystemExit(0)
     try:
         from .app import app
 

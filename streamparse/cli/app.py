@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -12,11 +11,10 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from .. import IMPLEMENTATION, __version__
 from ..result import StreamResult
 from ..views import TYPES
 from . import check as checking
-from . import plain, view
+from . import plain, version_line, view
 from .output import INCOMPLETE, complain, fail, quiet_end, to_json, usage_errors, write_line
 from .recorded import Recording, parser_options
 
@@ -43,7 +41,7 @@ _Speed = Annotated[float, typer.Option(min=0, help="1 is about as fast as a mode
 
 def _version(wanted: bool) -> None:
     if wanted:
-        write_line(f"streamparse {__version__} ({IMPLEMENTATION}, Python {platform.python_version()})")
+        write_line(version_line())
         raise typer.Exit
 
 

@@ -22,7 +22,7 @@ class Lines:
     def __init__(self, *, unicode: bool = True) -> None:
         self._done, self._cut = ("✓", "✂") if unicode else ("+", "x")
         self._names: dict[str, str] = {}
-        self._thought = ""
+        self._thought = self._refusal = ""  # what came of a line
         self._text: list[str] | None = []  # None: a document came, so the text is shown as its fields
         self.fields = 0
         self.state: str | None = None
@@ -80,13 +80,16 @@ class Lines:
     def _status(self, status: dict[str, Any]) -> list[str]:
         state = str(status.get("state"))
         if state == "refusal":
-            return [f"| {printable(line)}" for line in str(status.get("delta") or "").split("\n") if line]
+            *whole, self._refusal = (self._refusal + str(status.get("delta") or "")).split("\n")
+            return [f"| {printable(line)}" for line in whole if line]
         if state == "retrying":
             return []
         self.state = state = "cut" if state == "complete" and self._is_cut else state
         lines = [f"~ {printable(self._thought)}"] if self._thought else []
         if self._text:
             lines += [f"| {printable(line)}" for line in "".join(self._text).strip("\n").split("\n")]
+        if self._refusal:
+            lines.append(f"| {printable(self._refusal)}")
         return [*lines, f"{state}, {self.fields} field{'s' if self.fields != 1 else ''}"]
 
 
