@@ -30,7 +30,9 @@ GOALS = {
         "str256k": (0.75, 0.6),
     },
 }
-IDLE, IJSON, JITER = (
+FLOOR, EMPTY, IDLE, IJSON, JITER = (
+    "F: append + one event object",
+    "C: an empty method call",
     "P: F in a method that returns the event",
     "ijson C, parse_coro pushed",
     "J: jiter, re-parse at each delta",
@@ -119,6 +121,18 @@ def goals(result: Result) -> str:
     )
 
 
+def in_calls(result: Result) -> str:
+    """What F and P cost in empty calls: where the text is short, since a long one does not stay near the processor."""
+    cells = result["cells"].get("obj500", {})
+    if EMPTY not in cells or IDLE not in cells:
+        return ""
+    empty, idle, floor = (cells[name][0] for name in (EMPTY, IDLE, FLOOR))
+    return (
+        f"F costs {floor / empty:.1f} empty calls on obj500, P {idle / empty:.1f}; "
+        "it cost 11 to 13 of them where the targets were set."
+    )
+
+
 def _against(cost: float, most: float, aim: float) -> tuple[str, str]:
     """A cost, and what it says of a goal."""
     return number(cost), "aim" if cost <= aim else "met" if cost <= most else "**missed**"
@@ -146,8 +160,26 @@ def gives(result: Result) -> str:
 
 
 def beside(result: Result) -> str:
-    """Whole text at once, memory, import time, schema."""
+    """Beside ijson and jiter, the whole text at once, memory, import time, schema."""
     lines = []
+    for text, twin, peer, most, faster in (
+        ("nested4k", "compiled", IJSON, 0.8, False),
+        ("nested4k", "interpreted", IJSON, 3, False),
+        ("nested4k", "compiled", JITER, 30, True),
+        ("nested4k", "interpreted", JITER, 7, True),
+        ("obj500", "compiled", JITER, 5, True),
+        ("obj500", "interpreted", JITER, 1, True),
+    ):
+        cells = result["cells"].get(text, {})
+        ours, theirs = (cells[name][1] if name in cells else None for name in (f"streamparse {twin}, llm", peer))
+        if ours and theirs:
+            name = peer.partition(",")[0].removeprefix("J: ")
+            said = (
+                f"{number(theirs / ours)} times faster than {name} re-parsing (at least {most})"
+                if faster
+                else f"{number(ours / theirs)} times {name} (at most {most})"
+            )
+            lines.append(f"* {text}, {twin}: {said}.")
     for twin, ratio in result.get("whole", {}).items():
         most = 4 if twin == "compiled" else 40
         lines.append(f"* One feed of the whole of arr1m, {twin}: {number(ratio)} times `json.loads` (at most {most}).")
@@ -187,7 +219,7 @@ def markdown(result: Result) -> str:
         f"streamparse {result['streamparse']}, CPython {result['python']}, {result['machine']}, {result['date']}, "
         f"{result['mode']} run, {result.get('seconds', 0)} s."
     )
-    parts = [where, per_delta(result), goals(result)]
+    parts = [where, per_delta(result), goals(result), in_calls(result)]
     if "exponents" in result:
         parts += [
             "Other shapes of text: indented, full of escapes, in other scripts (64 KB each):",
