@@ -3,7 +3,8 @@
 Part of the compiled twin: see `machine.py`.
 """
 
-# pyright: reportPrivateUsage=false  # it fills in its events itself
+# It fills in its events itself.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

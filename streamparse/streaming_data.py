@@ -3,7 +3,8 @@
 Part of the compiled twin: see `machine.py`.
 """
 
-# pyright: reportPrivateUsage=false  # a constructor would cost as much as all the rest of an event
+# Events are filled in: a constructor would cost as much as all the rest of one.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

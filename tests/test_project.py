@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -72,6 +73,7 @@ def test_twin_was_built_from_this_source() -> None:
 
 def test_a_build_that_fails_leaves_no_older_twin(tmp_path: Path) -> None:
     pytest.importorskip("setuptools", reason="builds the twin")
+    shutil.copy(ROOT / "setup.py", tmp_path)  # without the rest of the project, which an old setuptools cannot read
     (tmp_path / "Cython.py").write_text("raise ImportError", encoding="ascii")
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     older = tmp_path / "lib" / "streamparse" / f"_machine_c{suffix}"
@@ -79,7 +81,7 @@ def test_a_build_that_fails_leaves_no_older_twin(tmp_path: Path) -> None:
     older.touch()
     done = subprocess.run(
         [sys.executable, "setup.py", "build_ext", f"--build-lib={tmp_path / 'lib'}", f"--build-temp={tmp_path}"],
-        cwd=ROOT,
+        cwd=tmp_path,
         env={**os.environ, "STREAMPARSE_BUILD": "auto", "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
