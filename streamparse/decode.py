@@ -107,10 +107,15 @@ def repair_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", join_pairs(text))
 
 
+def ends_in_half(text: str) -> bool:
+    """Whether `text` ends with the first half of a surrogate pair, which may wait for the second."""
+    return "\ud800" <= text[-1:] <= "\udbff"
+
+
 def join_halves(text: str, final: bool) -> tuple[str, str]:
     """`text` with its surrogate pairs as characters, and a first half at its end, which waits for the second."""
     half = ""
-    if "\ud800" <= text[-1] <= "\udbff" and not final:
+    if ends_in_half(text) and not final:
         text, half = text[:-1], text[-1]
     return join_pairs(text), half
 

@@ -33,7 +33,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
 from .copies import take_apart
-from .decode import join_halves, repair_surrogates
+from .decode import ends_in_half, join_halves, repair_surrogates
 from .dialect import Dialect
 from .errors import DIAGNOSTIC_CODES, Diagnostic, IncompleteJSONError, JSONSyntaxError, LimitExceeded, StreamParseError
 from .fields import (
@@ -272,7 +272,7 @@ class Machine:
             if state is BUFFERED:
                 state = self.resume
                 known = len(self.buffer)
-                if "\ud800" <= self.buffer[known - 1] <= "\udbff":
+                if ends_in_half(self.buffer):
                     known -= 1
                 text = self.buffer + text
                 self.buffer = ""

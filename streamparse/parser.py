@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from .decode import Decoder, repair_surrogates
+from .decode import Decoder, ends_in_half, repair_surrogates
 from .dialect import Dialect, DialectName, as_dialect
 from .errors import Diagnostic, IncompleteJSONError, StreamParseError, UsageError
 from .fields import field_at
@@ -254,7 +254,7 @@ class StreamParser(Intake):
     def _look(self, events: list[StreamingData]) -> list[StreamingData]:
         if self._machine.stopped:
             rest = self._machine.rest
-            if rest and "\ud800" <= rest[-1] <= "\udbff":
+            if ends_in_half(rest):
                 # It came by the short way, past the decoder, who keeps the half until the other one comes.
                 self._answer.drop_half()
                 self._machine.rest = self._decoder.feed(rest)
@@ -309,7 +309,7 @@ class StreamParser(Intake):
     def _reach_limit(self, out: list[StreamingData]) -> None:
         """The text is longer than it may be. Everything up to the bound was read."""
         machine = self._machine
-        if "\ud800" <= machine.buffer[-1:] <= "\udbff":  # half a pair, whose other half would be too much
+        if ends_in_half(machine.buffer):  # the other half would be too much
             machine.final = True
             out.extend(machine.read(""))
         if machine.error is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .decode import join_halves, repair_surrogates
+from .decode import ends_in_half, join_halves, repair_surrogates
 
 BLOCK: Final = 512  # pieces that are kept apart before they are joined
 
@@ -41,7 +41,7 @@ class TextLog:
     def drop_half(self) -> None:
         """Take back half a surrogate pair at the end, if there is one: it will come again, with the other."""
         pieces = self.recent or self.blocks
-        if pieces and "\ud800" <= pieces[-1][-1:] <= "\udbff":
+        if pieces and ends_in_half(pieces[-1]):
             pieces[-1] = pieces[-1][:-1]
 
     def take(self, *, final: bool = False) -> str:
